@@ -131,11 +131,13 @@ struct remote_call area_mapping(taddr_t start, size_t size) {
 
 int area_map(const struct patched *p, const struct patch_request *r, taddr_t start, size_t size,
              struct err *err) {
-    const struct remote_call call = area_mapping(start, size);
-    int64_t at;
-    int rc = limits_raise(r->space, r->caller, size, err);
-    if (rc == 0)
-        rc = thread_call(r->caller, &r->space->remote, &call, &at, err);
+    struct remote_step step = {.call = area_mapping(start, size)}; /* a series has one stop less */
+    int64_t at = 0;
+    int rc = 0;
+    if (space_calls(r->space, r->caller, &step, 1))
+        at = step.result;
+    else if ((rc = limits_raise(r->space, r->caller, size, err)) == 0)
+        rc = thread_call(r->caller, &r->space->remote, &step.call, &at, err);
     if (rc == -ENOMEM || (rc == 0 && at == -ENOMEM))
         return no_memory(p, r->caller, err);
     return rc == 0 && (taddr_t)at != start ? no_room(p, ENOMEM, err) : rc;

@@ -2,6 +2,7 @@
  * possible. */
 #include "patch/pages.h"
 
+#include <fcntl.h>
 #include <linux/magic.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -46,11 +47,13 @@ void pages_prefetch(const struct space *s) {
     maps_done(&maps);
 }
 
-void pages_begin(struct pages *ret, const struct space *s, pid_t caller, const struct maps *maps) {
+void pages_begin(struct pages *ret, const struct space *s, pid_t caller, pid_t reader,
+                 const struct maps *maps) {
     bool can = caller && s->agent && permits(s, caller, PERMIT_PAGES);
-    *ret = (struct pages){.space = can ? s : NULL, .caller = caller, .maps = maps, .fd = -1};
+    *ret = (struct pages){
+        .space = can ? s : NULL, .caller = caller, .reader = reader, .maps = maps, .fd = -1};
     if (can)
-        ret->file = mem_alloc(PAGES_READ_BYTES);
+        ret->file = mem_alloc(PIECE_BYTES);
 }
 
 /* Whether RWF_NOWAIT works. File systems in memory, and overlays, do not support it (Linux up to
@@ -62,9 +65,12 @@ static bool supports_nowait(int fd) {
 }
 
 static void open_file(struct pages *g, const struct map *m) {
+    const bool open = g->map && map_is_same_file(g->map, m);
+    g->map = m;
+    if (open)
+        return;
     if (g->fd >= 0)
         close(g->fd);
-    g->map = m;
     g->fd = mapped_open_identified(g->caller, m);
     g->how = supports_nowait(g->fd) ? RWF_NOWAIT : 0;
 }
@@ -90,29 +96,76 @@ static size_t read_file(const struct pages *g, taddr_t start, uint8_t *out, size
     return (size_t)got == size ? size : complete(g->fd, at + got, out, (size_t)got, size);
 }
 
-void pages_read(struct pages *g, taddr_t start, size_t size) {
+bool pages_find(struct pages *g, taddr_t start, size_t size) {
     const struct map *m = g->space ? maps_at(g->maps, start) : NULL;
-    g->got = 0;
     if (!m || start + size > m->end || !m->executable || m->writable || m->shared || !m->inode)
-        return;
+        return false;
     if (m != g->map)
         open_file(g, m);
-    g->got = read_file(g, start, g->file, size);
+    return true;
+}
+
+void pages_read(struct pages *g, taddr_t start, size_t size) {
+    g->got = pages_find(g, start, size) ? read_file(g, start, g->file, size) : 0;
+}
+
+struct pages pages_copy(const struct pages *g, uint8_t *file) {
+    struct pages copy = *g;
+    copy.file = file;
+    copy.fd = g->fd >= 0 ? fcntl(g->fd, F_DUPFD_CLOEXEC, 0) : -1;
+    copy.map = copy.fd >= 0 ? g->map : NULL;
+    return copy;
+}
+
+void pages_copy_end(const struct pages *copy) {
+    if (copy->fd >= 0)
+        close(copy->fd);
 }
 
 bool pages_equal_file(const struct pages *g, size_t at, const uint8_t *bytes) {
     return at + page_bytes() <= g->got && memcmp(g->file + at, bytes, page_bytes()) == 0;
 }
 
+static struct remote_call dropping(struct span run) {
+    return (struct remote_call){SYS_madvise, {run.start, run.end - run.start, MADV_DONTNEED}};
+}
+
+/* Drops all runs in one series of calls, in their order; false: there is no such series. */
+static bool drop_at_once(struct pages *g) {
+    struct remote_step steps[PAGES_RUNS] = {0};
+    for (size_t i = 0; i < g->run_count; i++)
+        steps[i].call = dropping(g->runs[i]);
+    if (!g->series || thread_calls(g->caller, &g->space->remote, steps, g->run_count, NULL) < 0)
+        return false;
+    for (size_t i = 0; i < g->run_count; i++)
+        g->failed |= steps[i].result != 0;
+    return true;
+}
+
 /* The kernel reads dropped pages from the file when they are next used. It refuses to drop pages
  * that are locked into memory. */
-void pages_flush(struct pages *g) {
-    int64_t result = 0;
-    struct remote_call call = {SYS_madvise,
-                               {g->run.start, g->run.end - g->run.start, MADV_DONTNEED}};
-    if (g->run.end > g->run.start)
+static void drop_runs(struct pages *g) {
+    const bool all = g->run_count && drop_at_once(g);
+    for (size_t i = 0; i < g->run_count && !all; i++) {
+        const struct remote_call call = dropping(g->runs[i]);
+        int64_t result = 0;
         g->failed |= thread_call(g->caller, &g->space->remote, &call, &result, NULL) < 0 || result;
+    }
+    g->run_count = 0;
+}
+
+/* A run that can be extended no more. */
+static void end_run(struct pages *g) {
+    if (g->run.end > g->run.start)
+        g->runs[g->run_count++] = g->run;
     g->run = (struct span){0, 0};
+    if (g->run_count == PAGES_RUNS)
+        drop_runs(g);
+}
+
+void pages_flush(struct pages *g) {
+    end_run(g);
+    drop_runs(g);
 }
 
 /* Whether the run can be extended to PAGE: the bytes between are the file's, too. */
@@ -128,7 +181,7 @@ static bool can_extend_run(const struct pages *g, taddr_t page) {
 
 void pages_drop(struct pages *g, taddr_t page) {
     if (!can_extend_run(g, page))
-        pages_flush(g);
+        end_run(g);
     if (g->run.end == 0)
         g->run.start = page;
     g->run.end = page + page_bytes();

@@ -68,7 +68,7 @@ size_t patched_site_of(const struct patched *p, size_t i) {
     return site ? patched_patch_at(&p->code->emitted, site - p->bias) : i;
 }
 
-/* As rewrite_withdraw(), for patches that are not written. */
+/* As withdraw_patch(), for patches that are not written. */
 void patched_spare_patch(struct patched *p, size_t i) {
     const struct plan_code *c = &p->code->emitted;
     const struct patch *patches = c->patches, *q = &patches[i];

@@ -17,6 +17,7 @@
 #include "patch/rewrite.h"
 #include "patch/thread_positions.h"
 #include "patch/undolog.h"
+#include "patch/withdraw.h"
 #include "target/cpu.h"
 #include "target/maps.h"
 #include "target/memory.h"
@@ -316,7 +317,7 @@ int patcher_withdraw(struct patched *p, int fd, taddr_t addr, struct err *err) {
     for (size_t i = 0; p->code && i < p->code->emitted.patch_count; i++) {
         const struct patch *q = &p->code->emitted.patches[i];
         if (at - q->at < q->window)
-            return rewrite_withdraw(p, fd, i, err);
+            return withdraw_patch(p, fd, i, err);
     }
     return 0;
 }

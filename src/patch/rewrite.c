@@ -3,60 +3,15 @@
 #include "patch/rewrite.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <string.h>
 
 #include "arch/arch.h"
 #include "base/page.h"
+#include "base/workers.h"
+#include "patch/pieces.h"
+#include "patch/withdraw.h"
 #include "target/memory.h"
-
-enum {
-    CHUNK_BYTES = 64 * 1024, /* text is read, changed and written in pieces up to this size */
-    NEAR_BYTES = 4096,       /* patches this close share a piece */
-    APART = 256,             /* patches this far apart do not depend on each other */
-    PIECE_BYTES = PAGES_READ_BYTES, /* a piece, rounded to whole pages */
-};
-_Static_assert(CHUNK_BYTES + 2 * PAGE_MOST_BYTES <= PIECE_BYTES, "a piece fits");
-
-/* Patches FIRST..END-1 lie in one piece of text. */
-struct piece {
-    size_t first, end;
-};
-typedef ARRAY(struct piece) piece_array;
-
-/* Whether patches I - 1 and I are on different pages. */
-static bool are_on_different_pages(const struct patch *patches, size_t i) {
-    return page_down(patches[i - 1].at + patches[i - 1].size - 1) != page_down(patches[i].at);
-}
-
-/* Cuts the patches FIRST..END-1 in the upper half. Patches that depend on each other (a short jump
- * and its hole) rarely come into two pieces, and those of one page hardly ever. */
-static size_t cut(const struct patch *patches, size_t first, size_t end) {
-    size_t apart = 0;
-    for (size_t i = end; i > first + (end - first) / 2; i--) {
-        if (patches[i].at - patches[i - 1].at < APART)
-            continue;
-        if (are_on_different_pages(patches, i))
-            return i;
-        apart = apart ? apart : i;
-    }
-    return apart ? apart : end;
-}
-
-static void find_pieces(const struct patched *p, piece_array *ret) {
-    const struct patch *patches = p->code->emitted.patches;
-    size_t count = p->code->emitted.patch_count;
-    for (size_t i = 0; i < count;) {
-        size_t end = i + 1;
-        while (end < count && patches[end].at - patches[end - 1].at < NEAR_BYTES &&
-               patches[end].at + patches[end].size - patches[i].at <= CHUNK_BYTES)
-            end++;
-        if (end < count && patches[end].at - patches[end - 1].at < NEAR_BYTES)
-            end = cut(patches, i, end);
-        struct piece piece = {i, end};
-        ARRAY_PUSH(ret, piece);
-        i = end;
-    }
-}
 
 enum action { TOUCH, WRITE, RESTORE };
 
@@ -65,20 +20,11 @@ struct rewriting {
     struct text_view *view; /* of `patched` */
     int fd;
     enum action action;
+    struct piece share;  /* the present one: no other thread changes its text */
     struct pages *pages; /* where pages may be dropped; or NULL */
     size_t overwritten;  /* patches that the program has overwritten; they stay */
     bool changed;        /* the present piece */
 };
-
-/* Whether TEXT holds patch Q, or a part of it: a tool may have been killed while it wrote. */
-static bool is_patch(const struct patch *q, const uint8_t *text) {
-    if (memcmp(text, q->after, q->size) == 0)
-        return true;
-    for (unsigned i = 0; i < q->size; i++)
-        if (q->yields || (text[i] != q->after[i] && text[i] != q->before[i]))
-            return false;
-    return true;
-}
 
 static void set_text(struct rewriting *w, uint8_t *text, const uint8_t *bytes, size_t size) {
     memcpy(text, bytes, size);
@@ -91,72 +37,38 @@ static bool rewrite_one(struct rewriting *w, const struct patch *q, uint8_t *tex
     bool before = memcmp(text, q->before, q->size) == 0;
     if (w->action == WRITE && before)
         set_text(w, text, q->after, q->size);
-    else if (w->action == RESTORE && !before && is_patch(q, text))
+    else if (w->action == RESTORE && !before && withdraw_is_patch(q, text))
         set_text(w, text, q->before, q->size);
     else if (w->action == RESTORE)
         w->overwritten += !before && !q->yields;
     return before || q->yields || w->action == RESTORE;
 }
 
-/* Restores patch number I alone. */
-static int restore_one(const struct patched *p, int fd, size_t i, struct err *err) {
-    const struct patch *q = &p->code->emitted.patches[i];
-    uint8_t text[sizeof q->after];
-    taddr_t at = q->at + p->bias;
-    int rc = patched_is_spared(p, i) ? 0 : memory_read(fd, at, text, q->size, err);
-    if (rc < 0 || patched_is_spared(p, i) || memcmp(text, q->before, q->size) == 0 ||
-        !is_patch(q, text))
-        return rc; /* a dropped page must not be written any more */
-    return memory_write(fd, at, q->before, q->size, err);
-}
-
-int rewrite_withdraw(const struct patched *p, int fd, size_t i, struct err *err) {
-    const struct plan_code *c = &p->code->emitted;
-    const struct patch *patches = c->patches, *q = &patches[i];
-    int rc = 0;
-    for (size_t j = i + 1; j < c->patch_count && patches[j].at < q->at + q->window && rc == 0;
-         j++) {
-        size_t hop = patched_site_of(p, j);
-        if (hop != j)
-            rc = rewrite_withdraw(p, fd, hop, err);
-        if (rc == 0)
-            rc = restore_one(p, fd, j, err);
-    }
-    for (size_t j = i; j-- > 0 && patches[j].at + PUN_MAX_BYTES > q->at && rc == 0;) {
-        if (patches[j].at + patches[j].reads > q->at)
-            rc = rewrite_withdraw(p, fd, j, err);
-    }
-    return rc < 0 ? rc : restore_one(p, fd, i, err);
-}
-
-/* Text below run-time address AT is restored at another time than text above. Restores the sites
- * near AT one by one, so that nothing leads from one to the other. */
-static int prepare_cut(const struct rewriting *w, taddr_t at, struct err *err) {
-    const struct plan_code *c = &w->patched->code->emitted;
-    vaddr_t cut = at - w->patched->bias;
-    size_t end = patched_patch_at(c, cut + APART), first = patched_patch_at(c, cut - APART);
-    size_t middle = patched_patch_at(c, cut);
-    int rc = 0;
-    for (size_t i = first; i < end && first < middle && middle < end && rc == 0; i++)
-        if (patched_site_of(w->patched, i) == i)
-            rc = rewrite_withdraw(w->patched, w->fd, i, err);
-    return rc;
-}
-
 struct text { /* of a piece, rounded to whole pages where some may be dropped */
     const struct piece *piece;
     taddr_t start;
     size_t size;
-    uint8_t now[PIECE_BYTES], then[PIECE_BYTES];
+    uint8_t *now; /* as it is, if that is to be kept; or NULL */
+    uint8_t then[PIECE_BYTES];
 };
+
+static struct span text_of(const struct rewriting *w, const struct piece *piece) {
+    const struct patch *first = &w->patched->code->emitted.patches[piece->first],
+                       *last = &w->patched->code->emitted.patches[piece->end - 1];
+    const uint64_t mask = w->pages ? page_bytes() - 1 : 0;
+    const taddr_t bias = w->patched->bias;
+    return (struct span){(first->at + bias) & ~mask, (last->at + last->size + bias + mask) & ~mask};
+}
 
 /* PIECE may be restored before or after its neighbours: cuts between them. */
 static int prepare_ends(const struct rewriting *w, const struct piece *piece, struct err *err) {
     const struct plan_code *c = &w->patched->code->emitted;
     taddr_t bias = w->patched->bias;
-    int rc = w->action == RESTORE ? prepare_cut(w, c->patches[piece->first].at + bias, err) : 0;
+    int rc = w->action == RESTORE ? withdraw_around(w->patched, w->fd, w->share,
+                                                    c->patches[piece->first].at + bias, err)
+                                  : 0;
     if (rc == 0 && w->action == RESTORE && piece->end < c->patch_count)
-        rc = prepare_cut(w, c->patches[piece->end].at + bias, err);
+        rc = withdraw_around(w->patched, w->fd, w->share, c->patches[piece->end].at + bias, err);
     return rc;
 }
 
@@ -165,9 +77,9 @@ static int write_between(struct rewriting *w, const struct text *t, size_t from,
                          struct err *err) {
     int rc = prepare_ends(w, t->piece, err);
     if (rc == 0)
-        rc = prepare_cut(w, t->start + from, err);
+        rc = withdraw_around(w->patched, w->fd, w->share, t->start + from, err);
     if (rc == 0)
-        rc = prepare_cut(w, t->start + to, err);
+        rc = withdraw_around(w->patched, w->fd, w->share, t->start + to, err);
     if (rc < 0)
         return rc;
     pages_flush(w->pages);
@@ -193,6 +105,24 @@ static int drop_or_write_pages(struct rewriting *w, const struct text *t, struct
     return rc == 0 && w->pages->failed ? -EBUSY : rc;
 }
 
+/* Drops all pages of PIECE, which are their file's. */
+static void drop_piece(const struct rewriting *w, const struct piece *piece) {
+    const struct span text = text_of(w, piece);
+    const bool found = pages_find(w->pages, text.start, text.end - text.start);
+    w->pages->failed |= !found;
+    for (taddr_t at = text.start; found && at < text.end; at += page_bytes())
+        pages_drop(w->pages, at);
+}
+
+/* Whether all pages of T have their file's bytes. */
+static bool are_of_file(struct pages *g, const struct text *t) {
+    bool all = true;
+    pages_read(g, t->start, t->size);
+    for (size_t at = 0; at < t->size && all; at += page_bytes())
+        all = pages_equal_file(g, at, t->then + at);
+    return all;
+}
+
 /* Makes private the pages in which patches FIRST..END-1 begin, by writing a byte that they hold
  * already. That takes long, and is done before the process is stopped. Not where the program itself
  * may write. */
@@ -211,55 +141,201 @@ static int touch_pages(const struct rewriting *w, const struct piece *piece, str
     return rc;
 }
 
-/* Rewrites the piece in one write. */
-static int rewrite_piece(struct rewriting *w, const struct piece *piece, struct err *err) {
+/* Reads the text of PIECE into T, and puts the bytes there that it is to have. */
+static int compose(struct rewriting *w, const struct piece *piece, struct text *t,
+                   struct err *err) {
     const struct patched *p = w->patched;
     const struct patch *patches = p->code->emitted.patches;
-    uint64_t mask = w->pages ? page_bytes() - 1 : 0;
-    taddr_t end = patches[piece->end - 1].at + patches[piece->end - 1].size + p->bias;
-    struct text t;
-    t.piece = piece;
-    t.start = (patches[piece->first].at + p->bias) & ~mask;
-    t.size = ((end + mask) & ~mask) - t.start;
-    int rc = 0;
-    if (!w->pages || !memory_read_fast(w->pages->caller, t.start, t.then, t.size))
-        rc = text_view_read(w->view, t.start - p->bias, t.then, t.size, err);
-    if (rc == 0 && w->pages)
-        memcpy(t.now, t.then, t.size);
+    const struct span text = text_of(w, piece);
+    t->piece = piece;
+    t->start = text.start;
+    t->size = text.end - text.start;
+    int rc = text_view_read(w->view, t->start - p->bias, t->then, t->size, err);
+    if (rc == 0 && t->now)
+        memcpy(t->now, t->then, t->size);
     w->changed = false;
     for (size_t i = piece->first; i < piece->end && rc == 0; i++) {
         const struct patch *q = &patches[i];
-        if (!patched_is_spared(p, i) && !rewrite_one(w, q, t.then + (q->at + p->bias - t.start)))
+        if (!patched_is_spared(p, i) && !rewrite_one(w, q, t->then + (q->at + p->bias - t->start)))
             return err_set(err, ESTALE, "text-differs",
                            "%s: its code in memory differs from its file: left untraced",
                            p->traced_module->module->path);
     }
+    return rc;
+}
+
+/* Restores the piece, and drops its pages where possible. */
+static int restore_pages(struct rewriting *w, const struct piece *piece, struct err *err) {
+    uint8_t now[PIECE_BYTES];
+    struct text t;
+    t.now = now;
+    int rc = compose(w, piece, &t, err);
+    return rc < 0 ? rc : drop_or_write_pages(w, &t, err);
+}
+
+/* Rewrites the piece in one write. */
+static int rewrite_piece(struct rewriting *w, const struct piece *piece, struct err *err) {
+    struct text t;
+    t.now = NULL;
+    int rc = compose(w, piece, &t, err);
     if (rc == 0 && w->action == TOUCH)
         return touch_pages(w, piece, err);
-    if (rc == 0 && w->pages)
-        return drop_or_write_pages(w, &t, err);
     if (rc == 0 && w->changed)
         rc = prepare_ends(w, piece, err);
     if (rc < 0 || !w->changed)
         return rc;
-    text_view_note_write(w->view, t.start - p->bias);
+    text_view_note_write(w->view, t.start - w->patched->bias);
     return memory_write(w->fd, t.start, t.then, t.size, err);
 }
 
+/* ---- all processors ---- */
+
+struct share {
+    struct piece patches;
+    piece_array pieces; /* none: not found yet */
+    bool *of_file;      /* by piece: restored, all of its pages are the file's; NULL: not known */
+    size_t done;        /* pieces that are rewritten */
+    size_t overwritten; /* as in struct rewriting */
+    int rc;
+};
+
+struct rewriting_all {
+    const struct rewriting *rewriting; /* what each share begins with */
+    ARRAY(struct share) shares;
+    size_t step;          /* from the share that is taken to the next one; they wrap around */
+    _Atomic bool differs; /* some text differs: the rest need not be written */
+};
+
+static void find_pieces(const struct rewriting_all *all, struct share *s) {
+    if (!s->pieces.count)
+        pieces_find(&all->rewriting->patched->code->emitted, s->patches, &s->pieces);
+}
+
 /*
- * Rewrites all pieces. Puns borrow bytes of the code behind them, which must not change as long as
- * they are in memory: so higher text is written first and restored last. If spoor dies in between,
- * the code runs.
+ * Puns borrow bytes of the code behind them, which must not change as long as they are in memory:
+ * so higher text is written first and restored last. If spoor dies in between, the code runs.
  */
-static int rewrite_all(struct rewriting *w, struct err *err) {
-    piece_array pieces = {0};
-    int rc = 0;
-    find_pieces(w->patched, &pieces);
-    for (size_t i = 0; i < pieces.count && rc == 0; i++) {
-        size_t which = w->action == WRITE ? pieces.count - 1 - i : i;
-        rc = rewrite_piece(w, &pieces.at[which], err);
+static int rewrite_share(const struct rewriting_all *all, struct share *s, struct err *err) {
+    struct rewriting w = *all->rewriting;
+    struct text_view view = *w.view;
+    w.view = &view;
+    w.share = s->patches;
+    s->rc = 0;
+    find_pieces(all, s);
+    while (s->done < s->pieces.count && s->rc == 0) {
+        size_t i = w.action == WRITE ? s->pieces.count - 1 - s->done : s->done;
+        if (s->of_file && s->of_file[i])
+            drop_piece(&w, &s->pieces.at[i]);
+        else if (w.pages)
+            s->rc = restore_pages(&w, &s->pieces.at[i], err);
+        else
+            s->rc = rewrite_piece(&w, &s->pieces.at[i], err);
+        if (s->rc == 0) {
+            s->done++;
+            s->overwritten += w.overwritten;
+            w.overwritten = 0;
+        }
     }
-    ARRAY_FREE(&pieces);
+    return s->rc;
+}
+
+static struct share *take_share(const struct rewriting_all *all, size_t i) {
+    return &all->shares.at[i * all->step % all->shares.count];
+}
+
+static void start_share(void *arg, size_t i) {
+    struct rewriting_all *all = arg;
+    if (!all->differs && rewrite_share(all, take_share(all, i), NULL) == -ESTALE)
+        all->differs = true;
+}
+
+/* Finds out which pieces can be dropped as a whole. Pages are dropped by remote calls, which only
+ * the tracer's thread can make. */
+static void look_at_share(void *arg, size_t i) {
+    const struct rewriting_all *all = arg;
+    struct share *s = take_share(all, i);
+    struct rewriting w = *all->rewriting;
+    uint8_t file[PIECE_BYTES];
+    struct pages pages = pages_copy(w.pages, file);
+    struct text t;
+    t.now = NULL;
+    find_pieces(all, s);
+    s->of_file = mem_alloc(s->pieces.count);
+    for (size_t k = 0; k < s->pieces.count; k++) {
+        w.overwritten = 0;
+        s->of_file[k] = compose(&w, &s->pieces.at[k], &t, NULL) == 0 && are_of_file(&pages, &t);
+        s->overwritten += s->of_file[k] ? w.overwritten : 0;
+    }
+    pages_copy_end(&pages);
+}
+
+/* Does what is left, first where text differs, as then the rest need not be done. The kernel may
+ * let only the tracer's thread write (proc_mem.force_override=ptrace). */
+static int complete_shares(const struct rewriting_all *all, struct err *err) {
+    int rc = 0;
+    for (int others = 0; others < 2; others++)
+        for (size_t i = 0; i < all->shares.count && rc == 0; i++) {
+            struct share *s = &all->shares.at[i];
+            if (s->rc < 0 && (s->rc != -ESTALE) == others)
+                rc = rewrite_share(all, s, err);
+        }
+    return rc;
+}
+
+static void make_shares(struct rewriting_all *all) {
+    piece_array found = {0};
+    pieces_find_shares(all->rewriting->patched, &found);
+    for (size_t i = 0; i < found.count; i++) {
+        struct share share = {.patches = found.at[i], .rc = -EAGAIN};
+        ARRAY_PUSH(&all->shares, share);
+    }
+    ARRAY_FREE(&found);
+}
+
+static size_t greatest_divisor(size_t a, size_t b) { return b ? greatest_divisor(b, a % b) : a; }
+
+/*
+ * Has BODY work on all shares. Threads that make pages private which the process has mapped wait
+ * for each other, if the pages have one page table (2 MB of text): both take twice as long as one.
+ * So shares that are taken one after the other are far apart. Where text is too small for that, the
+ * caller does all, later.
+ */
+static void divide(struct rewriting_all *all, void (*body)(void *all, size_t index)) {
+    enum { FAR_BYTES = 4 << 20 };
+    const struct plan_code *c = &all->rewriting->patched->code->emitted;
+    const struct text_view *view = all->rewriting->view;
+    const size_t count = all->shares.count;
+    const bool copies = view->known_below && !view->is_new;
+    if (count < 2 || (copies && c->patches[c->patch_count - 1].at - c->patches[0].at < FAR_BYTES))
+        return;
+    for (all->step = count * 5 / 8; greatest_divisor(all->step, count) != 1;)
+        all->step++;
+    workers_run(count, body, all);
+}
+
+/* Opens the file of the text for all threads. */
+static void find_file(const struct rewriting *w) {
+    const taddr_t first = w->patched->code->emitted.patches[0].at + w->patched->bias;
+    pages_find(w->pages, page_down(first), page_bytes());
+}
+
+/* Rewrites all text: that of a process that stands on all processors. */
+static int rewrite_all(struct rewriting *w, struct err *err) {
+    struct rewriting_all all = {.rewriting = w};
+    make_shares(&all);
+    if (w->pages && all.shares.count)
+        find_file(w);
+    if (w->pages)
+        divide(&all, look_at_share);
+    else if (w->action != TOUCH)
+        divide(&all, start_share);
+    int rc = complete_shares(&all, err);
+    for (size_t i = 0; i < all.shares.count; i++) {
+        w->overwritten += all.shares.at[i].overwritten;
+        ARRAY_FREE(&all.shares.at[i].pieces);
+        free(all.shares.at[i].of_file);
+    }
+    ARRAY_FREE(&all.shares);
     return rc;
 }
 
@@ -278,9 +354,12 @@ int rewrite_patch(const struct patched *p, const struct text_view *view, struct 
     return rewrite_all(&(struct rewriting){p, &known, view->memory_fd, .action = WRITE}, err);
 }
 
-static int restore(const struct patched *p, int fd, struct pages *pages, struct err *err) {
+/* TID: for fast reads; or 0. */
+static int restore(const struct patched *p, int fd, pid_t tid, struct pages *pages,
+                   struct err *err) {
     struct text_view view = text_view_by_reading(p, fd);
     struct rewriting w = {p, &view, fd, .action = RESTORE, .pages = pages};
+    view.tid = tid;
     int rc = rewrite_all(&w, err);
     if (rc == 0 && w.overwritten)
         return err_set(err, EBUSY, "text-changed",
@@ -291,10 +370,11 @@ static int restore(const struct patched *p, int fd, struct pages *pages, struct 
 }
 
 int rewrite_restore(const struct patched *p, int fd, struct pages *pages, struct err *err) {
+    const pid_t tid = pages ? pages->reader : 0;
     if (!pages || !pages->space)
-        return restore(p, fd, NULL, err);
+        return restore(p, fd, tid, NULL, err);
     pages->failed = false;
-    int rc = restore(p, fd, pages, err);
+    int rc = restore(p, fd, tid, pages, err);
     pages_flush(pages);
-    return pages->failed ? restore(p, fd, NULL, err) : rc;
+    return pages->failed ? restore(p, fd, tid, NULL, err) : rc;
 }

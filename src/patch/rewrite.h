@@ -13,7 +13,3 @@ int rewrite_patch(const struct patched *p, const struct text_view *view, struct 
  * are. If PAGES is not NULL, pages are dropped where possible. Errors: "text-changed" (the program
  * has overwritten some; the rest is restored), "memory". */
 int rewrite_restore(const struct patched *p, int memory_fd, struct pages *pages, struct err *err);
-
-/* Restores patch number I, and first the patches that depend on it: puns below it that borrow its
- * bytes, and hops whose holes are in its window. Errors: "memory". */
-int rewrite_withdraw(const struct patched *p, int memory_fd, size_t i, struct err *err);

@@ -11,6 +11,8 @@
 void text_view_open(struct text_view *ret, const struct patched *p, const struct space *space) {
     *ret = text_view_by_reading(p, space->remote.memory_fd);
     ret->text = &space->writable;
+    ret->tid = space->pid;
+    ret->is_new = !space->positions;
     if (module_shares_pages(p->traced_module->module))
         ret->pagemap_fd = pagemap_open(space->pid);
 }
@@ -59,8 +61,11 @@ bool text_view_is_file(const struct text_view *view, vaddr_t at, size_t size) {
 
 int text_view_read(const struct text_view *view, vaddr_t at, uint8_t *out, size_t size,
                    struct err *err) {
+    const taddr_t start = at + view->patched->bias;
     if (!text_view_is_file(view, at, size))
-        return memory_read(view->memory_fd, at + view->patched->bias, out, size, err);
+        return view->tid && memory_read_fast(view->tid, start, out, size)
+                   ? 0
+                   : memory_read(view->memory_fd, start, out, size, err);
     memcpy(out, module_bytes(view->patched->traced_module->module, at, size), size);
     return 0;
 }

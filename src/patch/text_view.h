@@ -10,6 +10,8 @@ struct text_view {
     const struct patched *patched; /* the next two are borrowed */
     const struct writable_text *text;
     int memory_fd;
+    pid_t tid;           /* for fast reads; 0: unknown */
+    bool is_new;         /* the process has mapped it a moment ago, and hardly used it */
     int pagemap_fd;      /* −1: all text is read */
     vaddr_t known_below; /* text below is the file's; 0: not known */
 };

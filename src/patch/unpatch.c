@@ -94,7 +94,7 @@ static int restore(struct space *s, pid_t tid, pid_t caller, struct err *err) {
     int rc = modules_read_maps(tid, &maps, err);
     if (rc < 0)
         return rc;
-    pages_begin(&pages, s, caller, &maps);
+    pages_begin(&pages, s, caller, tid, &maps);
     for (size_t i = s->modules.count; i-- > 0;) {
         struct patched *p = &s->modules.at[i]; /* it may be unmapped, and not reported yet */
         int failed = modules_still_mapped(s, &maps, p)

@@ -165,7 +165,12 @@ static bool detach_others(struct tracer *t, struct space *space) {
 
 static void leave_in_two_stops(struct tracer *t, struct space *space) {
     struct rt_priority priority;
-    note_pause(t, repatch_undo(t, space));
+    const uint64_t stood_ns = repatch_undo(t, space);
+    note_pause(t, stood_ns);
+    if (stood_ns) { /* it runs in between: else both stops would be one for it */
+        reports_wait_ms();
+        reports_handle(t);
+    }
     rt_priority_raise(&priority);
     uint64_t begin = timing_now().ns;
     if (detach_others(t, space)) {

@@ -53,7 +53,7 @@ void lifecycle_forget(struct tracer *t, struct task *task) {
         trace_changes_process(t, task->pid, TRACE_ENDED);
     space_unref(task->space);
     tasks_remove(&t->tasks, task);
-    slabs_reap();
+    t->slabs_left = true;
 }
 
 static void write_process(struct tracer *t, pid_t pid, uint64_t start) {
@@ -166,7 +166,7 @@ static bool begin_image(struct tracer *t, struct task *task) {
         itimers_begin(task->space, task->images);
         itimers_postpone(task->space, task->tid, &stand);
     }
-    slabs_reap();
+    t->slabs_left = true;
     return true;
 }
 

@@ -40,7 +40,11 @@ static pid_t handle(struct tracer *t, unsigned most) {
 
 bool reports_handle(struct tracer *t) {
     enum { MOST_AT_ONCE = 500 };
-    return handle(t, MOST_AT_ONCE) > 0;
+    const bool more = handle(t, MOST_AT_ONCE) > 0;
+    if (t->slabs_left) /* that takes long, and tasks would wait for it */
+        slabs_reap();
+    t->slabs_left = false;
+    return more;
 }
 
 bool reports_await(struct tracer *t) {

@@ -58,6 +58,7 @@ struct tracer {
     struct tracer_pauses pauses;
     enum pause_cause change_cause; /* of the stops in which spaces are changed (repatch.h) */
     uint64_t leave_ns;   /* when spoor detaches all tasks, stopped or not; 0: tracing goes on */
+    bool slabs_left;     /* some may be unmapped as soon as no report waits */
     bool left_something; /* something of spoor stays in a process that was detached */
     bool stale;          /* some space may have other patches than it should (repatch.h) */
     unsigned unknown_newborns; /* stopped tasks whose parents have not reported them */
