@@ -261,14 +261,29 @@ static void plan_module(struct traced_module *m) {
     if (r < 0)
         log_print(1, "%s", m->why.text);
     plan_cache_store(m->cache, module, &m->key, m->only, m->plan);
+    module_leave_files(module);
+}
+
+/* Planning takes several times as much memory as there is code, for a while. */
+static bool takes_much_memory(const struct traced_module *m) {
+    enum { LARGE = 16 << 20 };
+    return m->module->text_bytes >= LARGE && !m->plan;
 }
 
 static void plan_one(void *arg, size_t index) {
     struct traced_module *const *modules = arg;
-    plan_module(modules[index]);
+    if (!takes_much_memory(modules[index]))
+        plan_module(modules[index]);
 }
 
+/* Large modules are planned one after the other, each on all processors. */
 void module_table_plan(struct traced_module *const *modules, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        if (!takes_much_memory(modules[i]))
+            continue;
+        plan_module(modules[i]);
+        mem_give_back();
+    }
     workers_run(count, plan_one, (void *)modules);
 }
 
