@@ -65,6 +65,14 @@ void mem_fetch_to_read(const void *p, size_t size) {
     fetch((uintptr_t)p, size, MADV_POPULATE_READ);
 }
 
+void mem_leave_file(const void *p, size_t size) {
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), end = (uintptr_t)p + size;
+    const uintptr_t start = ((uintptr_t)p + page - 1) & ~(page - 1);
+    if (start < end) /* if the kernel refuses, nothing is lost */
+        madvise((void *)start, (end & ~(page - 1)) - start,
+                MADV_DONTNEED); /* NOLINT(performance-no-int-to-ptr) */
+}
+
 void *mem_map_whole(size_t size) {
     void *p = mem_map(size);
     mem_will_fill(p, size);

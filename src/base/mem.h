@@ -27,6 +27,9 @@ void mem_will_fill(void *p, size_t size);
  * less time than a page fault for each. */
 void mem_fetch_to_write(void *p, size_t size);
 void mem_fetch_to_read(const void *p, size_t size);
+/* SIZE bytes at P, of a mapped file that this process does not write, are not needed for a while:
+ * their pages leave this process, and come back when they are touched. */
+void mem_leave_file(const void *p, size_t size);
 /* Gives pages that nothing uses any more back to the system, after much was freed. */
 void mem_give_back(void);
 /* From now on large allocations are mappings of their own: they grow without a copy, and go back to

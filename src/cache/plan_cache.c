@@ -354,8 +354,10 @@ void plan_cache_remember(const struct plan_cache *cache, const struct file_id *f
 
 int plan_cache_plan(const struct plan_cache *cache, struct module *module, enum tier only,
                     struct plan **ret, struct err *err) {
-    struct plan_cache_key key;
-    if (plan_cache_find(cache, module, only, &key, ret))
+    struct plan_cache_key key = {0};
+    if (cache->folder.fd < 0) /* no key is needed */
+        module_complete(module);
+    else if (plan_cache_find(cache, module, only, &key, ret))
         return 0;
     int rc = plan_new_with_tier(module, only, ret, err);
     plan_cache_store(cache, module, &key, only, rc == 0 ? *ret : NULL);

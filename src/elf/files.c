@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 
+#include "base/workers.h"
 #include "elf/internal.h"
 
 /* Beyond FD_MOST, descriptors are left to the tool's other needs. */
@@ -119,6 +120,37 @@ static int compare_extents(const void *a, const void *b) {
     return (x->start > y->start) - (x->start < y->start);
 }
 
+/* Large files are digested in pieces, on all processors. */
+enum { PIECE = 1 << 20 };
+struct pieces {
+    const struct image *image;
+    uint64_t start, end;
+    uint8_t (*digests)[DIGEST_BYTES];
+};
+
+static void digest_piece(void *arg, size_t index) {
+    const struct pieces *all = arg;
+    const uint64_t at = all->start + (uint64_t)index * PIECE, left = all->end - at;
+    const size_t size = left < PIECE ? left : PIECE;
+    struct digest d;
+    digest_init(&d);
+    digest_add(&d, all->image->bytes + at, size);
+    digest_finish(&d, all->digests[index]);
+    if (all->image->mapped)
+        mem_leave_file(all->image->bytes + at, size);
+}
+
+/* Adds bytes of IMAGE to D: the digests of their pieces, and their number. */
+static void add_bytes(struct digest *d, const struct image *image, uint64_t start, uint64_t end) {
+    const uint64_t size = end - start;
+    const size_t count = (size + PIECE - 1) / PIECE;
+    AUTO_FREE uint8_t(*digests)[DIGEST_BYTES] = mem_alloc(count * sizeof *digests);
+    struct pieces all = {image, start, end, digests};
+    workers_run(count, digest_piece, &all);
+    digest_add(d, digests, count * sizeof *digests);
+    digest_add(d, &size, sizeof size);
+}
+
 void module_file_digest(const struct module *module, enum module_file which, struct digest *d) {
     const struct image *image = which == MODULE_FILE ? &module->priv->file : &module->priv->debug;
     ARRAY(struct extent) unread = {0};
@@ -132,11 +164,10 @@ void module_file_digest(const struct module *module, enum module_file which, str
         qsort(unread.at, unread.count, sizeof *unread.at, compare_extents);
     uint64_t at = 0;
     for (size_t i = 0; i < unread.count; i++) {
-        if (at < unread.at[i].start)
-            digest_add(d, image->bytes + at, unread.at[i].start - at);
+        add_bytes(d, image, at, at < unread.at[i].start ? unread.at[i].start : at);
         digest_add(d, &unread.at[i], sizeof unread.at[i]);
         at = unread.at[i].end > at ? unread.at[i].end : at;
     }
-    digest_add(d, image->bytes + at, image->size - at);
+    add_bytes(d, image, at, image->size);
     ARRAY_FREE(&unread);
 }

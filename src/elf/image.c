@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
+#include "base/mem.h"
+
 /* 32-bit files are supported for machines with a backend: Arm. */
 static bool is_supported_32bit(const struct image *image) {
     const uint8_t *machine = image->bytes + offsetof(Elf32_Ehdr, e_machine);
@@ -149,6 +151,11 @@ void image_close(struct image *image) {
     else
         free((void *)image->bytes);
     *image = (struct image){0};
+}
+
+void image_leave(const struct image *image) {
+    if (image->mapped)
+        mem_leave_file(image->bytes, image->size);
 }
 
 const uint8_t *image_section_bytes(const struct image *image, const Elf64_Shdr *section) {

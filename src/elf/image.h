@@ -45,7 +45,8 @@ int image_open_data(struct image *image, int fd, const char *name, struct err *e
 /* As image_open() for SIZE bytes from malloc(). IMAGE owns them and frees them, on failure too. */
 int image_adopt(struct image *image, uint8_t *bytes, size_t size, const char *name,
                 struct err *err);
-void image_close(struct image *image); /* IMAGE may be empty */
+void image_close(struct image *image);       /* IMAGE may be empty, here and below */
+void image_leave(const struct image *image); /* mem_leave_file(), if it is mapped */
 
 /* SIZE bytes at OFFSET of the file; NULL if not there. */
 static inline const uint8_t *image_at(const struct image *image, uint64_t offset, uint64_t size) {

@@ -30,6 +30,7 @@ struct dynamic { /* PT_DYNAMIC; all 0 if there is none */
 };
 
 typedef ARRAY(struct code_mark) code_marks;
+typedef ARRAY(struct code_ref) code_refs;
 
 struct module_private {
     struct image file;
@@ -46,6 +47,7 @@ struct module_private {
     struct arena *names; /* symbol names that had to be rewritten */
     code_marks mapping;  /* mapping symbols, until marks_finish() */
     code_marks hints;    /* other marks, until marks_finish() */
+    code_refs found;     /* references, until refs_finish() */
     pthread_mutex_t complete_lock;
     atomic_bool complete; /* module_complete() was called */
     uint8_t *flat; /* memory of symbols, names and index that were read in flat form; or NULL */
@@ -55,8 +57,6 @@ struct module_private {
     uint32_t *index; /* hash table of symbols by name, built at first use (lookup.c) */
     size_t index_size;
 };
-
-typedef ARRAY(struct code_ref) code_refs;
 
 /* module.c: makes a module of IMAGE and empties IMAGE, on failure too. Errors: as module_load(). */
 int module_from_image(struct image *image, const char *name, unsigned flags, struct module **ret,
@@ -110,8 +110,10 @@ void marks_note_mapping(struct module *module, vaddr_t addr, const char *name);
 /* Fills module->marks. */
 void marks_finish(struct module *module);
 
-/* refs.c */
+/* refs.c: notes imports, patchables, sleds and references; the second, with landing pads, fills
+ * module->refs. The first needs no other part of the file. */
 void refs_read(struct module *module);
+void refs_finish(struct module *module);
 
 /* plt_stubs.c: finds the sections `plt` of a file without section headers. */
 void plt_stubs_find(struct module *module);

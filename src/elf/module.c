@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 
+#include "base/workers.h"
 #include "elf/internal.h"
 
 static struct module *module_new(const char *name) {
@@ -46,14 +47,27 @@ static int read_outline(struct module *module, unsigned flags, struct err *err) 
     return 0;
 }
 
+enum { READ_FRAMES, READ_NAMES_AND_REFS, READ_PARTS };
+
+/* The parts use nothing of each other. */
+static void read_part(void *arg, size_t part) {
+    struct module *module = arg;
+    if (part == READ_FRAMES) {
+        cfi_read(module);
+        exidx_read(module);
+    } else {
+        symbols_read(module);
+        refs_read(module);
+    }
+}
+
 static void read_contents(struct module *module) {
     debugfile_unpack(module);
-    symbols_read(module);
-    cfi_read(module);
-    exidx_read(module);
-    refs_read(module);
+    workers_run(READ_PARTS, read_part, module);
+    refs_finish(module);
     marks_finish(module);
     plt_stubs_find(module);
+    module_leave_files(module);
 }
 
 /* Only `module_free()` and this function change a module after it was opened. */
@@ -107,6 +121,11 @@ int module_load(const char *path, unsigned flags, struct module **ret, struct er
     return module_load_fd(fd, path, flags, ret, err);
 }
 
+void module_leave_files(const struct module *module) {
+    image_leave(&module->priv->file);
+    image_leave(&module->priv->debug);
+}
+
 bool module_shares_pages(const struct module *module) { return module->priv->file.shared; }
 
 void module_free(struct module *module) {
@@ -126,6 +145,7 @@ void module_free(struct module *module) {
     free(priv->index);
     ARRAY_FREE(&priv->mapping);
     ARRAY_FREE(&priv->hints);
+    ARRAY_FREE(&priv->found);
     free(priv);
     free(module->path);
     free(module->segments);

@@ -178,6 +178,9 @@ int module_load_mapped(const struct loaded *loaded, const char *name, unsigned f
  * are used, unless flat_symbols_read() has read them. Later calls do nothing. */
 void module_complete(const struct module *module);
 void module_free(struct module *module);
+/* The files' pages leave this process until they are touched again. To be called when little more
+ * of them is needed for a while. */
+void module_leave_files(const struct module *module);
 
 /* Whether the module's bytes are the file's pages that all processes have. */
 bool module_shares_pages(const struct module *module);

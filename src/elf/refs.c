@@ -281,13 +281,19 @@ void refs_read(struct module *module) {
     module->text_relocations = scan.into_code;
     if (!module->position_independent)
         scan_data(&scan);
-    lsda_read_all(module, &scan.refs);
     patchable_write(module, &scan.patchable);
     sleds_write(module, &scan.sleds);
     sort_by_address(scan.imports.at, scan.imports.count, sizeof *scan.imports.at);
     module->imports = scan.imports.at;
     module->import_count = scan.imports.count;
-    sort_by_address(scan.refs.at, scan.refs.count, sizeof *scan.refs.at);
-    module->refs = scan.refs.at;
-    module->ref_count = drop_repeated(scan.refs.at, scan.refs.count);
+    module->priv->found = scan.refs;
+}
+
+void refs_finish(struct module *module) {
+    code_refs *refs = &module->priv->found;
+    lsda_read_all(module, refs);
+    sort_by_address(refs->at, refs->count, sizeof *refs->at);
+    module->refs = refs->at;
+    module->ref_count = drop_repeated(refs->at, refs->count);
+    *refs = (code_refs){0};
 }

@@ -90,6 +90,7 @@ static uint8_t *select_nothing(const struct patched *p) {
 /* Makes P's code for its area, of KEPT if that serves. KEPT may be NULL. */
 static int make_code(struct patched *p, struct plan_request *q, struct code_file *kept,
                      struct err *err) {
+    enum { LARGE = 16 << 20 }; /* of less code, not much memory is left over */
     p->code = mem_alloc(sizeof *p->code);
     p->code->refs = 1;
     p->code->bias = p->bias;
@@ -98,6 +99,10 @@ static int make_code(struct patched *p, struct plan_request *q, struct code_file
     int rc = plan_emit(p->traced_module->plan, q, &p->code->emitted, err);
     if (rc == 0 && kept)
         code_file_add(kept, p);
+    if (p->code->emitted.area_used >= LARGE) {
+        module_leave_files(p->traced_module->module);
+        mem_give_back();
+    }
     return rc;
 }
 

@@ -177,6 +177,12 @@ static struct traced_module *find_known(const struct module_table *table,
     return NULL;
 }
 
+/* Planning takes several times as much memory as there is code, for a while. */
+static bool takes_much_memory(const struct traced_module *m) {
+    enum { LARGE = 16 << 20 };
+    return m->module->text_bytes >= LARGE && !m->plan;
+}
+
 static struct traced_module *add_module(struct module_table *table, struct traced_module m) {
     struct traced_module *new = mem_alloc(sizeof *new);
     *new = m;
@@ -215,6 +221,12 @@ static struct traced_module *find_identified(const struct module_table *table, p
     return m;
 }
 
+/* Completes M's module if there is no kept plan. What reading has left over is given back. */
+static void look_for_plan(struct traced_module *m) {
+    if (!plan_cache_find(m->cache, m->module, m->only, &m->key, &m->plan) && takes_much_memory(m))
+        mem_give_back();
+}
+
 int module_table_find(struct module_table *table, pid_t tid, const struct map *map,
                       struct traced_module **ret, struct err *err) {
     struct stat st;
@@ -232,7 +244,7 @@ int module_table_find(struct module_table *table, pid_t tid, const struct map *m
             return rc;
         m = add_module(table, (struct traced_module){.module = module});
         if (module->machine == REGS_ELF_MACHINE)
-            plan_cache_find(m->cache, module, m->only, &m->key, &m->plan);
+            look_for_plan(m);
         else
             module_complete(module);
     }
@@ -261,14 +273,23 @@ static void plan_module(struct traced_module *m) {
     if (r < 0)
         log_print(1, "%s", m->why.text);
     plan_cache_store(m->cache, module, &m->key, m->only, m->plan);
+    module_leave_files(module);
 }
 
 static void plan_one(void *arg, size_t index) {
     struct traced_module *const *modules = arg;
-    plan_module(modules[index]);
+    if (!takes_much_memory(modules[index]))
+        plan_module(modules[index]);
 }
 
+/* Large modules are planned one after the other, each on all processors. */
 void module_table_plan(struct traced_module *const *modules, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        if (!takes_much_memory(modules[i]))
+            continue;
+        plan_module(modules[i]);
+        mem_give_back();
+    }
     workers_run(count, plan_one, (void *)modules);
 }
 

@@ -43,7 +43,8 @@ int module_table_find(struct module_table *table, pid_t tid, const struct map *m
                       struct traced_module **ret, struct err *err);
 /* True if the filter may choose a function of M. */
 bool module_table_may_select(struct module_table *table, struct traced_module *m);
-/* Plans each of COUNT MODULES that is not planned yet, on all processors. */
+/* Plans each of COUNT MODULES that is not planned yet, on all processors: large ones one after the
+ * other, so that their memory does not add up. */
 void module_table_plan(struct traced_module *const *modules, size_t count);
 /* The functions that the executable PROGRAM calls; NULL without --libcalls. */
 struct libcalls *module_table_libcalls(struct module_table *table, struct traced_module *program);

@@ -1,7 +1,8 @@
 /*
- * The fast decoder and the fast flag analysis of x86-64 answer as the slow ones do: for every
- * opcode of both maps, with all combinations of prefixes that occur, every ModRM byte and every
- * kind of SIB byte, and for cut-off bytes. They also know all instructions that compilers write.
+ * The fast decoder of x86-64, its flags and its effects on the stack answer as the slow ones do:
+ * for every opcode of both maps, with all combinations of prefixes that occur, every ModRM byte and
+ * every kind of SIB byte, and for cut-off bytes. They also know all instructions that compilers
+ * write.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,7 +18,8 @@
     TEST(one_byte_opcodes)                                                                         \
     TEST(two_byte_opcodes_0f)                                                                      \
     TEST(cut_off_instructions)                                                                     \
-    TEST(compiler_output)
+    TEST(compiler_output)                                                                          \
+    TEST(compiler_output_stack)
 
 enum { AT = 0x401000 };
 
@@ -76,6 +78,23 @@ static void same_flags(const uint8_t *bytes) {
     assert_int_equal(use.written, any.written);
 }
 
+/* Compares the effects on the stack. Returns whether the fast way knows the instruction. */
+static bool same_stack(const uint8_t *bytes) {
+    struct insn in;
+    struct stack_effect common;
+    if (!x86_64_decode_any(bytes, INSN_MAX_BYTES, AT, &in, NULL) ||
+        !x86_64_stack_common(bytes, in.size, &common))
+        return false;
+    const struct stack_effect any = x86_64_stack_any(bytes, in.size);
+    assert_int_equal(common.op, any.op);
+    assert_int_equal(common.reg, any.reg);
+    assert_int_equal(common.base, any.base);
+    assert_int_equal(common.size, any.size);
+    assert_int_equal(common.displacement, any.displacement);
+    assert_int_equal(common.changed, any.changed);
+    return true;
+}
+
 /* Decodes BYTES both ways; returns whether the fast decoder knows them. */
 static bool same(const uint8_t *bytes, size_t room) {
     struct insn common, any;
@@ -116,12 +135,14 @@ static void every_operand(const struct start *s) {
         bytes[s->count] = (uint8_t)modrm;
         memcpy(bytes + s->count + 1, after, sizeof after);
         same(bytes, INSN_MAX_BYTES);
+        same_stack(bytes);
         if ((modrm & 7) == 0 && (modrm < 0x40 || modrm >= 0xc0))
             same_flags(bytes); /* flags depend on no more than ModRM.reg, and memory or not */
         if ((modrm & 7) != 4 || modrm >> 6 == 3)
             continue;
         bytes[s->count + 1] = 0x25;
         same(bytes, INSN_MAX_BYTES);
+        same_stack(bytes);
     }
 }
 
@@ -189,6 +210,31 @@ static void compiler_output(void **state) {
     };
     for (size_t i = 0; i < sizeof list / sizeof *list; i++)
         assert_true(same((const uint8_t *)list[i].bytes, list[i].size));
+}
+
+static void compiler_output_stack(void **state) {
+    (void)state;
+    static const char list[][INSN_MAX_BYTES] = {
+        "\x41\x57",                     /* push %r15 */
+        "\x48\x89\xe5",                 /* mov %rsp,%rbp */
+        "\x48\x83\xec\x18",             /* sub $24,%rsp */
+        "\x48\x81\xc4\x00\x01\x00\x00", /* add $256,%rsp */
+        "\x48\x83\xe4\xe0",             /* and $-32,%rsp */
+        "\x48\x8d\x65\xd8",             /* lea -40(%rbp),%rsp */
+        "\x48\x8b\x5c\x24\x08",         /* mov 8(%rsp),%rbx */
+        "\x4c\x89\x6d\xf0",             /* mov %r13,-16(%rbp) */
+        "\xe8\x00\x00\x00\x00",         /* call */
+        "\xff\x50\x18",                 /* call *24(%rax) */
+        "\x5b",                         /* pop %rbx */
+        "\xc9",                         /* leave */
+        "\x0f\x84\x00\x10\x00\x00",     /* je */
+        "\x0f\xb6\x07",                 /* movzbl (%rdi),%eax */
+        "\xc7\x44\x24\x04\x01\0\0\0",   /* movl $1,4(%rsp) */
+        "\x31\xc0",                     /* xor %eax,%eax */
+        "\x48\x85\xff",                 /* test %rdi,%rdi */
+    };
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++)
+        assert_true(same_stack((const uint8_t *)list[i]));
 }
 
 int main(void) {

@@ -28,15 +28,32 @@ bool x86_64_writes_lane(const uint8_t *bytes, size_t size) {
     return op[1] == 0xae && repeat && size - i > 2 && op[2] >> 6 == 3 && reg_of(op[2]) == WRGSBASE;
 }
 
-/* Written so that compilers make vectors of it: all code of a program goes through here. */
+/* All code of a program goes through here, so many bytes are compared at once. */
+typedef uint8_t vector __attribute__((vector_size(16)));
+
+static inline vector are(vector bytes, uint8_t value) { return (vector)(bytes == value); }
+
+/* Which of the COUNT bytes at BYTES may be such an opcode; one more follows them. */
+static inline vector may_write(const uint8_t *bytes, size_t count) {
+    vector at = {0}, next = {0};
+    memcpy(&at, bytes, count);
+    memcpy(&next, bytes + 1, count);
+    return (are(at, 0x8e) & are(next & 0x38, GS << 3)) |
+           (are(at, TWO_BYTES) & (are(next, 0xa9) | are(next, 0xae) | are(next, 0xb5)));
+}
+
 bool x86_64_may_write_lane(const uint8_t *bytes, size_t size) {
-    uint8_t any = 0;
-    for (size_t i = 0; i + 1 < size; i++) {
-        uint8_t op = bytes[i], next = bytes[i + 1];
-        any |= ((op == 0x8e) & ((next & 0x38) == GS << 3)) |
-               ((op == TWO_BYTES) & ((next == 0xa9) | (next == 0xae) | (next == 0xb5)));
-    }
-    return any;
+    vector any = {0};
+    uint64_t words[sizeof any / sizeof(uint64_t)], found = 0;
+    size_t i = 0;
+    for (; i + sizeof any < size; i += sizeof any)
+        any |= may_write(bytes + i, sizeof any);
+    if (i + 1 < size)
+        any |= may_write(bytes + i, size - 1 - i);
+    memcpy(words, &any, sizeof any);
+    for (size_t k = 0; k < sizeof words / sizeof *words; k++)
+        found |= words[k];
+    return found;
 }
 
 /* Whether FIELD is the constant of a `mov $imm32` to the register with number REG. */

@@ -154,18 +154,21 @@ static uint32_t registers_with_values(const struct stack_effect *effect) {
     }
 }
 
-size_t x86_64_stack(const uint8_t *bytes, size_t size, struct stack_effect ret[STACK_MAX_EFFECTS]) {
+struct stack_effect x86_64_stack_any(const uint8_t *bytes, size_t size) {
     struct operands d;
-    if (!x86_64_operands(bytes, size, &d)) {
-        ret[0] = (struct stack_effect){.op = STACK_NONE, .changed = UINT32_MAX};
-        return 1;
-    }
+    if (!x86_64_operands(bytes, size, &d))
+        return (struct stack_effect){.op = STACK_NONE, .changed = UINT32_MAX};
     struct stack_effect e = effect_of(&d);
     e.changed = written_registers(&d) & ~registers_with_values(&e);
     if (e.op == STACK_CALL)
         e.changed = not_kept_by_calls;
     if (d.in.mnemonic == ZYDIS_MNEMONIC_SYSCALL)
         e.changed |= 1U << RAX;
-    ret[0] = e;
+    return e;
+}
+
+size_t x86_64_stack(const uint8_t *bytes, size_t size, struct stack_effect ret[STACK_MAX_EFFECTS]) {
+    if (!x86_64_stack_common(bytes, size, ret))
+        *ret = x86_64_stack_any(bytes, size);
     return 1;
 }

@@ -35,6 +35,10 @@ size_t x86_64_format(const uint8_t *bytes, size_t room, vaddr_t addr, char out[F
 struct flags_use x86_64_flags(const uint8_t *bytes, size_t size);
 struct flags_use x86_64_flags_any(const uint8_t *bytes, size_t size);
 size_t x86_64_stack(const uint8_t *bytes, size_t size, struct stack_effect ret[STACK_MAX_EFFECTS]);
+/* Its two ways, for an instruction of SIZE bytes. The second knows the instructions that most code
+ * consists of; for others it returns false. */
+struct stack_effect x86_64_stack_any(const uint8_t *bytes, size_t size);
+bool x86_64_stack_common(const uint8_t *bytes, size_t size, struct stack_effect *ret);
 bool x86_64_data(const uint8_t *bytes, size_t size, struct data_use *ret);
 void x86_64_find_uses(const uint8_t *bytes, size_t size, vaddr_t addr,
                       void (*see)(void *ctx, vaddr_t at, vaddr_t target, enum code_use use),
