@@ -14,6 +14,7 @@
 #define TESTS                                                                                      \
     TEST(registers_flags_and_red_zone_preserved)                                                   \
     TEST(plain_captures_preserve_as_much)                                                          \
+    TEST(numbers_of_the_x87_stack)                                                                 \
     TEST(words_of_registers_and_stack)                                                             \
     TEST(values_behind_pointers)                                                                   \
     TEST(texts_up_to_their_end)                                                                    \
@@ -111,6 +112,42 @@ static void plain_captures_preserve_as_much(void **state) {
                 assert_int_equal(slot(at)->clock_sp >> 16, slot(SLOT_AT)->clock_sp >> 16);
             if (o == OVERFLOW_OVERWRITE)
                 assert_int_equal(lane->slice_slots, capture_slots(&c) - 1);
+        }
+}
+
+static struct capture_value of_x87(uint8_t number) {
+    return (struct capture_value){
+        .from = FROM_X87, .part = number, .bytes = 10, .length_of = NO_LENGTH};
+}
+
+static void check_x87(uint32_t first, const uint8_t *number) {
+    const uint64_t words[] = {word(first), word(first + 1)};
+    assert_memory_equal(words, number, of_x87(0).bytes);
+}
+
+/* By both kinds of stubs; the second number alone, too. */
+static void numbers_of_the_x87_stack(void **state) {
+    struct vectors vectors;
+    fill_vectors(&vectors);
+    const uint64_t registers[16] = {[2] = 22, [7] = (uintptr_t) "a text"};
+    struct capture_value values[] = {of_register(RDX, 8), of_x87(0), of_x87(1), of_register(RDX, 8),
+                                     text_at(RDI, 1, 16)};
+    const struct capture plain = {.values = values, .count = 4},
+                         all = {.values = values, .count = 5},
+                         second = {.values = &values[2], .count = 1};
+    assert_true(capture_is_plain(&plain) && !capture_is_plain(&all));
+    for (uint8_t v = 0; v < VARIANTS; v++)
+        for (int o = 0; o < OVERFLOWS; o++) {
+            for (int i = 0; i < 2; i++) {
+                fresh_lane(state);
+                run_with(v, (enum overflow)o, i ? &all : &plain, registers);
+                check_x87(1, vectors.x87[0]);
+                check_x87(3, vectors.x87[1]);
+                assert_true(word(0) == 22 && word(5) == 22);
+            }
+            fresh_lane(state);
+            run_with(v, (enum overflow)o, &second, registers);
+            check_x87(0, vectors.x87[1]);
         }
 }
 

@@ -16,6 +16,8 @@
  *   a value:
  *     mov   …,%rdi
  *     mov   %rdi,…; lea WHOLE|n(%rax),%rcx; mov %rcx,…           slots of its words
+ *   a value in st(0):
+ *     fxsave64 %gs:X87; mov %gs:X87+…,%rdi                       changes nothing
  *   a value in memory:
  *     mov   …,%rsi
  *     mov   %gs:CONTROL,%rdx; testl $DIED,(%rdx); jnz next       nobody would see a fault
