@@ -282,10 +282,11 @@ def run_gdb(places, command, program, timeout=600, spoil=0, begin="main"):
         done = subprocess.run(["gdb", "-nx", "-batch", *(word for s in settings for word in ("-ex", f"set {s}")), "-x",
                                HERE / "gdb_values.py", program], capture_output=True, text=True, check=False,
                               errors="replace", timeout=timeout)
-        if not output.exists():
-            sys.exit(done.stdout + done.stderr)
+        lines = output.read_text(encoding="utf-8").splitlines() if output.exists() else []
+        if not lines or json.loads(lines.pop()) != {"ended": True}:
+            sys.exit(f"gdb has not come to the program's end:\n{done.stdout}{done.stderr}")
         shown = {}
-        for line in output.read_text(encoding="utf-8").splitlines():
+        for line in lines:
             entry = json.loads(line)
             shown.setdefault((entry["module"], entry["pc"], entry["call"]), {}).update(entry)
         return shown
