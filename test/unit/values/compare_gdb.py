@@ -31,6 +31,7 @@ class Comparison:
         self.counts = {kind: collections.Counter() for kind in ("arguments", "results")}
         self.reasons = {kind: collections.Counter() for kind in self.counts}
         self.wrong, self.less, self.more, self.unsteady = [], [], [], []
+        self.right = set()
 
     def add_gone(self, kind, what, ours, exists):
         """One that the function does not have, whatever gdb finds in the register. EXISTS: what the compiler says; None: it is
@@ -67,6 +68,7 @@ class Comparison:
             self.wrong.append(line)
         else:
             counts["equal"] += 1
+            self.right.add(what)
             for word in ("unsteady", "moved"):
                 counts[word + " in part"] += f'"{word}"' in json.dumps(theirs)
 

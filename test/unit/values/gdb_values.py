@@ -440,6 +440,15 @@ def bases():
     return found
 
 
+def is_alive():
+    """The program and, of Go's whose other threads are held, its first thread."""
+    try:
+        thread = gdb.selected_thread()
+    except SystemError:  # it has just exited
+        return False
+    return gdb.selected_inferior().pid and thread is not None and thread.is_valid() and not thread.is_exited()
+
+
 def main():
     for setting in ("pagination off", "confirm off", "print elements 200", "breakpoint always-inserted on"):
         gdb.execute(f"set {setting}")
@@ -458,7 +467,7 @@ def main():
                 most, plain, offset, module = line.rstrip("\n").split(" ", 3)
                 if module in at:
                     Entry({"pc": int(offset), "module": module}, int(plain), at[module] + int(offset), int(most), output)
-        while gdb.selected_inferior().pid:
+        while is_alive():
             gdb.execute("continue")
         output.write(json.dumps({"ended": True}) + "\n")
 
