@@ -339,13 +339,18 @@ static int compile_operands(const struct choosing *c, const struct subject *s,
     return rc;
 }
 
+/* Whether operand I of CONDITION looks like an enumerator: *ERR then says so. */
+static bool is_misnamed(const struct choosing *c, const struct condition *condition, size_t i,
+                        const struct capture *captures, struct err *err) {
+    struct types *graph = c->context->types->graph;
+    return condition_misnames(condition, i, graph, &captures[EVENT_ENTRY], err) ||
+           condition_misnames(condition, i, graph, &captures[EVENT_RETURN], err);
+}
+
 /* The error for operand I of CONDITION, which is known nowhere. */
 static int fail_unknown(const struct choosing *c, const struct subject *s,
-                        const struct condition *condition, size_t i, const struct capture *captures,
-                        struct err *err) {
+                        const struct condition *condition, size_t i, struct err *err) {
     struct condition_operand o = {0};
-    if (condition_misnames(condition, i, c->context->types->graph, captures, 2, err))
-        return -EINVAL;
     condition_operand(condition, i, &o);
     const int rc = try_spec(c, s, o.text, err);
     return rc ? rc : err_set(err, EINVAL, "spec", "%s: its value cannot be compared", o.text);
@@ -363,7 +368,9 @@ static int try_condition(const struct choosing *c, const struct subject *s,
     int rc = compile_operands(c, s, condition, captures, err);
     size_t unknown;
     if (rc == 0 && find_unknown(c, condition, captures, 2, &unknown))
-        rc = fail_unknown(c, s, condition, unknown, captures, err);
+        rc = is_misnamed(c, condition, unknown, captures, err)
+                 ? -EINVAL
+                 : fail_unknown(c, s, condition, unknown, err);
     const char *never = rc ? NULL : condition_never_known(condition, types->graph, captures, 2);
     if (never)
         spec_uses_note_never(types->uses, c->module, s->function, o, never);

@@ -89,19 +89,15 @@ static void set_misnamed(const struct condition_operand *o, const struct type *t
 }
 
 bool condition_misnames(const struct condition *c, size_t i, struct types *types,
-                        const struct capture *captures, size_t count, struct err *err) {
+                        const struct capture *capture, struct err *err) {
     const size_t operands = condition_operand_count(c);
     AUTO_FREE struct operand_reader *readers = mem_alloc((operands + 1) * sizeof *readers);
     struct condition_operand o;
     if (!condition_operand(c, i, &o) || o.node->op != SPEC_NAME)
         return false;
-    for (size_t k = 0; k < count; k++) {
-        condition_bind(c, types, &captures[k], readers);
-        const struct type *type = enum_beside(c->root, i, readers);
-        if (type) {
-            set_misnamed(&o, type, err);
-            return true;
-        }
-    }
-    return false;
+    condition_bind(c, types, capture, readers);
+    const struct type *type = enum_beside(c->root, i, readers);
+    if (type)
+        set_misnamed(&o, type, err);
+    return type != NULL;
 }

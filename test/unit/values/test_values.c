@@ -219,7 +219,7 @@ static const char *misnamed(struct fixture *f, const char *text, size_t i) {
     struct err err;
     assert_int_equal(condition_parse(text, &c, &err), 0);
     assert_int_equal(values_compile(&r, &capture, &err), 0);
-    const bool is_one = condition_misnames(c, i, f->types, &capture, 1, &err);
+    const bool is_one = condition_misnames(c, i, f->types, &capture, &err);
     capture_done(&capture);
     condition_free(c);
     snprintf(f->shown, sizeof f->shown, "%s", is_one ? err.text : "");
@@ -233,7 +233,7 @@ static void wrong_enumerators(void **state) {
     assert_string_equal(misnamed(f, "color == BLU", 1),
                         "^BLU: color has no enumerator of this name; near: BLUE");
     assert_string_equal(misnamed(f, "n == 3 && (n || !(GREN != color))", 2),
-                        "^GREN: color has no enumerator of this name; near: GREEN");
+                        "^GREN: color has no enumerator of this name; near: GREEN, RED");
     assert_string_equal(misnamed(f, "color == nothing", 1),
                         "^nothing: color has no enumerator of this name; it has: RED, GREEN, BLUE");
     assert_null(misnamed(f, "color == 3 && n == BLU", 2));
