@@ -68,6 +68,7 @@ static struct made make(uint8_t variant, enum overflow overflow, const struct ca
                              .ring_bytes = RING_BYTES,
                              .overflow = overflow,
                              .agent = code - m.at,
+                             .module = code + CODE_BYTES - PAGE - m.at,
                              .capture = c,
                              .capture_number = NUMBER};
     m.size = stub_emit(m.at, &spec);

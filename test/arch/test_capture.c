@@ -15,6 +15,7 @@
     TEST(registers_flags_and_red_zone_preserved)                                                   \
     TEST(plain_captures_preserve_as_much)                                                          \
     TEST(numbers_of_the_x87_stack)                                                                 \
+    TEST(memory_of_the_module)                                                                     \
     TEST(words_of_registers_and_stack)                                                             \
     TEST(values_behind_pointers)                                                                   \
     TEST(texts_up_to_their_end)                                                                    \
@@ -149,6 +150,33 @@ static void numbers_of_the_x87_stack(void **state) {
             run_with(v, (enum overflow)o, &second, registers);
             check_x87(0, vectors.x87[1]);
         }
+}
+
+/* make() says that the module begins a page before the end of the code. Too far: the value is left
+ * out. */
+static void memory_of_the_module(void **state) {
+    enum { AT = 0x40, FAR = 1 << 30 };
+    struct capture_value values[] = {{.from = FROM_MODULE,
+                                      .constant = AT - 8,
+                                      .steps = 1,
+                                      .step = {{8}},
+                                      .bytes = 4,
+                                      .length_of = NO_LENGTH},
+                                     of_register(R15, 8)};
+    const struct capture c = {.values = values, .count = 2};
+    const uint64_t registers[16] = {[15] = 15};
+    const uint32_t number = 0x13579bdf;
+    uint64_t found;
+    for (uint64_t far = 0; far <= 2; far += 2)
+        for (uint8_t v = 0; v < VARIANTS; v++)
+            for (int o = 0; o < OVERFLOWS; o++) {
+                fresh_lane(state);
+                memcpy(code + CODE_BYTES - PAGE + AT, &number, sizeof number);
+                values[0].constant = AT - 8 + far * FAR;
+                run_with(v, (enum overflow)o, &c, registers);
+                assert_int_equal(word(1), 15);
+                assert_true(find_word(0, &found) == !far && (far || (uint32_t)found == number));
+            }
 }
 
 /* DROP: by a stub that saves more registers. */

@@ -194,6 +194,20 @@ static void load_sum(struct coder *c, const struct capture_value *v) {
     INSN(&c->code, "\x48\x01\xd6"); /* add %rdx,%rsi */
 }
 
+/* TO becomes an address in the module. If it is too far from here, the value is left out. */
+static void load_module_address(struct coder *c, uint8_t to, uint64_t address) {
+    const int64_t far = (int64_t)address + c->given->module - (int64_t)(c->code.size + LEA_BYTES);
+    const uint8_t lea[] = {0x48, 0x8d, (uint8_t)(0x05 | to << 3)};
+    if (far == (int32_t)far) {
+        code_bytes(&c->code, lea, sizeof lea); /* lea address(%rip),%to */
+        code_number(&c->code, far);
+    } else {
+        INSN(&c->code, "\xe9"); /* jmp next */
+        code_lead(&c->code, NEXT);
+        INSN(&c->code, "\x66\x90"); /* as long as the other one */
+    }
+}
+
 /* TO becomes the word with which V's program begins. PART: of a value of several words. */
 static void load_first(struct coder *c, uint8_t to, const struct capture_value *v, unsigned part) {
     const int64_t entry_sp = (int64_t)c->code.up + c->code.stub->pops;
@@ -213,6 +227,9 @@ static void load_first(struct coder *c, uint8_t to, const struct capture_value *
         break;
     case FROM_INDEXED:
         load_sum(c, v);
+        break;
+    case FROM_MODULE:
+        load_module_address(c, to, v->constant);
         break;
     default: /* FROM_STACK_ADDRESS */
         code_stack_address(&c->code, to, at);

@@ -44,6 +44,7 @@ struct capture_code {
     uint8_t *out;
     uint32_t up;           /* from rsp to that at the site */
     int64_t retry, agent;  /* from the code's start */
+    int64_t module;        /* to the module's address 0 */
     uint32_t commit_bytes; /* of what follows the code */
     const struct stub_spec *stub;
 };
