@@ -186,7 +186,7 @@ static size_t name_bytes(const char *at) {
 /* -20, sym, sym+8, 8+sym */
 static void take_sum(struct parser *p, struct operand *ret) {
     do {
-        const size_t n = name_bytes(p->at);
+        const size_t n = is_x86(p->abi) ? name_bytes(p->at) : 0;
         if (n) {
             p->failed |= ret->symbol != NULL;
             ret->symbol = p->at;
