@@ -60,7 +60,7 @@ void capture_put_value(const struct capture_machine *machine, void *ctx, const s
                        size_t value, uint32_t number) {
     const struct putting p = {machine, ctx, c, value, number};
     const struct capture_value *v = &c->values[value];
-    if (v->from == FROM_X87 || !capture_value_records(v))
+    if (!capture_value_records(v))
         return;
     if (v->steps || v->string)
         capture_lead(machine->reader, ctx, v);

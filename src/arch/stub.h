@@ -72,6 +72,7 @@ struct stub_spec {
     uint32_t ring_bytes; /* power of two */
     enum overflow overflow;
     int64_t agent;      /* address of the area's agent code minus address of the stub */
+    int64_t module;     /* the module's address 0 minus that of the stub */
     struct span caller; /* of STUB_CALLER: run-time addresses, less than 2 GiB of them */
     uint16_t pops;  /* bytes from the stack pointer at the site to that at the function's entry. One
                        of these words is the return address. 0: it is where calls store it */

@@ -37,7 +37,14 @@ static bool read_register(void *ctx, const struct capture_value *v, void *ret, s
     uint64_t registers[REGS_DWARF_COUNT];
     if (v->from == FROM_VECTOR)
         return thread_read_vector(s->tid, v->reg, v->part, ret, size) == 0;
-    if (v->from == FROM_X87 || v->reg >= REGS_DWARF_COUNT || size > sizeof *registers)
+    if (v->from == FROM_MODULE) {
+        const uint64_t address = s->patched->bias + v->constant;
+        memcpy(ret, &address, size);
+        return true;
+    }
+    if (v->from == FROM_X87)
+        return thread_read_x87(s->tid, v->part, ret, size) == 0;
+    if (v->reg >= REGS_DWARF_COUNT || size > sizeof *registers)
         return false;
     regs_dwarf(s->regs, registers);
     if (v->from == FROM_INDEXED)

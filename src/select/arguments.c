@@ -272,22 +272,21 @@ static int add_operands(const struct values_request *request, const struct condi
     return 0;
 }
 
-/* The first operand of CONDITION that is neither in the captures nor an enumerator; NULL: none. */
-static const char *unknown_operand(const struct choosing *c, const struct condition *condition,
-                                   const struct capture *captures, size_t count) {
+/* The first operand of CONDITION that is neither in the captures nor an enumerator. False: none. */
+static bool find_unknown(const struct choosing *c, const struct condition *condition,
+                         const struct capture *captures, size_t count, size_t *ret) {
     const size_t operands = condition_operand_count(condition);
     AUTO_FREE struct operand_reader *readers = mem_alloc((operands + 1) * sizeof *readers);
     AUTO_FREE bool *known = mem_alloc(operands + 1);
-    struct condition_operand o;
     for (size_t k = 0; k < count; k++) {
         condition_bind(condition, c->context->types->graph, &captures[k], readers);
         for (size_t i = 0; i < operands; i++)
             known[i] |= readers[i].place != READER_UNKNOWN;
     }
-    for (size_t i = 0; condition_operand(condition, i, &o); i++)
-        if (!known[i])
-            return o.text;
-    return NULL;
+    for (*ret = 0; *ret < operands; ++*ret)
+        if (!known[*ret])
+            return true;
+    return false;
 }
 
 /* ---- functions ---- */
@@ -340,6 +339,23 @@ static int compile_operands(const struct choosing *c, const struct subject *s,
     return rc;
 }
 
+/* Whether operand I of CONDITION looks like an enumerator: *ERR then says so. */
+static bool is_misnamed(const struct choosing *c, const struct condition *condition, size_t i,
+                        const struct capture *captures, struct err *err) {
+    struct types *graph = c->context->types->graph;
+    return condition_misnames(condition, i, graph, &captures[EVENT_ENTRY], err) ||
+           condition_misnames(condition, i, graph, &captures[EVENT_RETURN], err);
+}
+
+/* The error for operand I of CONDITION, which is known nowhere. */
+static int fail_unknown(const struct choosing *c, const struct subject *s,
+                        const struct condition *condition, size_t i, struct err *err) {
+    struct condition_operand o = {0};
+    condition_operand(condition, i, &o);
+    const int rc = try_spec(c, s, o.text, err);
+    return rc ? rc : err_set(err, EINVAL, "spec", "%s: its value cannot be compared", o.text);
+}
+
 /* Whether the condition of O fits: each operand is a value or an enumerator. */
 static int try_condition(const struct choosing *c, const struct subject *s,
                          const struct capture_option *o, struct err *err) {
@@ -350,9 +366,11 @@ static int try_condition(const struct choosing *c, const struct subject *s,
     if (!condition)
         return err_set(err, EINVAL, "spec", "%s: this is no condition", text);
     int rc = compile_operands(c, s, condition, captures, err);
-    const char *unknown = rc ? NULL : unknown_operand(c, condition, captures, 2);
-    if (unknown && (rc = try_spec(c, s, unknown, err)) == 0)
-        rc = err_set(err, EINVAL, "spec", "%s: its value cannot be compared", unknown);
+    size_t unknown;
+    if (rc == 0 && find_unknown(c, condition, captures, 2, &unknown))
+        rc = is_misnamed(c, condition, unknown, captures, err)
+                 ? -EINVAL
+                 : fail_unknown(c, s, condition, unknown, err);
     const char *never = rc ? NULL : condition_never_known(condition, types->graph, captures, 2);
     if (never)
         spec_uses_note_never(types->uses, c->module, s->function, o, never);

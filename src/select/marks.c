@@ -52,6 +52,19 @@ bool marks_wanted(const struct arguments_context *c, struct traced_module *m) {
     return false;
 }
 
+/* Several local symbols may have one name: these tell no address. */
+static bool symbol_at(void *ctx, const char *name, uint64_t *ret) {
+    const struct module *m = ctx;
+    const struct symbol *found = module_symbol_named(m, name);
+    if (!found)
+        return false;
+    for (size_t i = 0; i < m->symbol_count; i++)
+        if (m->symbols[i].addr != found->addr && strcmp(m->symbols[i].name, name) == 0)
+            return false;
+    *ret = found->addr;
+    return true;
+}
+
 /* Sets the capture of P, with the id of MARK. */
 static void capture_arguments(const struct arguments_context *c, struct traced_module *m,
                               const struct probe *p, const char *spec, struct plan_probe *mark) {
@@ -61,7 +74,9 @@ static void capture_arguments(const struct arguments_context *c, struct traced_m
     struct probe_request request = {.types = argument_types_graph(c->types),
                                     .arguments = p->arguments,
                                     .spec = spec,
-                                    .strings = c->options->strings};
+                                    .strings = c->options->strings,
+                                    .symbol_at = symbol_at,
+                                    .ctx = (void *)m->module};
     if (!arch || !arch->stub_capture_bytes || !values_abi(m->module, &request.abi))
         return;
     if (operands_compile(&request, &capture, &err) < 0) {

@@ -145,6 +145,14 @@ int thread_read_vector(pid_t tid, unsigned number, unsigned part, void *ret, siz
     return 0;
 }
 
+int thread_read_x87(pid_t tid, unsigned number, void *ret, size_t size) {
+    (void)tid;
+    (void)number;
+    (void)ret;
+    (void)size;
+    return -ENOTSUP;
+}
+
 /* All processors have the counter. The kernel reads it for programs that cannot. */
 int cpu_check(struct err *err) {
     (void)err;

@@ -192,6 +192,14 @@ int thread_read_vector(pid_t tid, unsigned number, unsigned part, void *ret, siz
     return 0;
 }
 
+int thread_read_x87(pid_t tid, unsigned number, void *ret, size_t size) {
+    (void)tid;
+    (void)number;
+    (void)ret;
+    (void)size;
+    return -ENOTSUP;
+}
+
 int thread_fill_vectors(pid_t tid, unsigned first, const regs_word_t *words, unsigned count) {
     struct vectors all;
     struct iovec io = {&all, sizeof all};

@@ -103,6 +103,8 @@ int thread_fill_vectors(pid_t tid, unsigned first, const regs_word_t *words, uns
 /* SIZE bytes of TID's vector register NUMBER (capture.h, FROM_VECTOR), from byte PART on. They are
  * within its lower 16 bytes (Arm: 8). */
 int thread_read_vector(pid_t tid, unsigned number, unsigned part, void *ret, size_t size);
+/* SIZE bytes, at most 10, of TID's st(NUMBER). −ENOTSUP: the machine has none. */
+int thread_read_x87(pid_t tid, unsigned number, void *ret, size_t size);
 /* The signals that TID blocks; bit n: signal n + 1. In sigsuspend: those it will block again. */
 int thread_get_mask(pid_t tid, uint64_t *ret);
 int thread_set_mask(pid_t tid, uint64_t mask);

@@ -112,6 +112,17 @@ int thread_read_vector(pid_t tid, unsigned number, unsigned part, void *ret, siz
     return 0;
 }
 
+int thread_read_x87(pid_t tid, unsigned number, void *ret, size_t size) {
+    struct user_fpregs_struct all;
+    const size_t at = number * (size_t)16;
+    if (at + size > sizeof all.st_space)
+        return -EINVAL;
+    if (ptrace(PTRACE_GETFPREGS, tid, NULL, &all) < 0)
+        return -errno;
+    memcpy(ret, (const uint8_t *)all.st_space + at, size);
+    return 0;
+}
+
 /* All processors have the time-stamp counter. */
 int cpu_check(struct err *err) {
     (void)err;

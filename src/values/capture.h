@@ -37,8 +37,10 @@ enum capture_from {
     FROM_STACK_ADDRESS, /* that address itself */
     FROM_INDEXED,       /* before a step: the sum of register `reg` and, shifted, that in `part`
                            (capture_index()) */
-    FROM_X87,           /* the ten bytes of st(part), without a change of the x87 stack */
-    FROM_CONSTANT       /* nothing is read: `constant` */
+    FROM_MODULE,  /* before a step: the address that has the number `constant` in the site's file.
+                     Only on x86-64 */
+    FROM_X87,     /* the ten bytes of st(part), without a change of the x87 stack */
+    FROM_CONSTANT /* nothing is read: `constant` */
 };
 
 /* Why a value is not known: the numbers of the trace. */

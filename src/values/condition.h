@@ -58,6 +58,11 @@ void condition_read(const struct condition *c, const struct operand_reader *read
 const char *condition_never_known(const struct condition *c, struct types *types,
                                   const struct capture *captures, size_t count);
 
+/* Operand I is known nowhere. If it is a name beside a value of an enum in CAPTURE, *ERR says
+ * "spec": which enumerators may have been meant. Else false. */
+bool condition_misnames(const struct condition *c, size_t i, struct types *types,
+                        const struct capture *capture, struct err *err);
+
 /* For values that are kept longer than their captures: copies their texts. */
 void condition_keep(const struct condition *c, struct plain_value *values);
 void condition_forget(const struct condition *c, struct plain_value *values);

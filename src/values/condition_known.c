@@ -1,5 +1,7 @@
-/* Finds conditions that no call can meet, as stubs record nothing of what they compare. */
+/* Finds conditions that no call can meet, as stubs record nothing of what they compare; and names
+ * that are no enumerators. */
 #include "values/condition_node.h"
+#include "values/meant.h"
 
 /* What would be recorded if all of CAPTURE can be read: zeros, and empty texts. To be freed. */
 static struct captured *readable(const struct capture *capture) {
@@ -55,4 +57,47 @@ const char *condition_never_known(const struct condition *c, struct types *types
         if (!known[i])
             return o.text;
     return NULL;
+}
+
+/* ---- enumerators ---- */
+
+/* The enum of the value that operand I is compared with, or NULL. */
+static const struct type *enum_beside(const struct condition_node *n, size_t i,
+                                      const struct operand_reader *readers) {
+    if (!condition_compares(n)) {
+        const struct type *left = enum_beside(n->left, i, readers);
+        return left || !n->right ? left : enum_beside(n->right, i, readers);
+    }
+    for (int k = 0; k < 2; k++) {
+        const struct compared *own = &n->values[k], *other = &n->values[1 - k];
+        if (own->is_expression && own->number == i && other->is_expression &&
+            readers[other->number].place == READER_RECORDED)
+            return readers[other->number].reader.as_enum;
+    }
+    return NULL;
+}
+
+static void set_misnamed(const struct condition_operand *o, const struct type *type,
+                         struct err *err) {
+    AUTO_FREE char *what =
+        mem_printf("%s has no enumerator of this name", *type->name ? type->name : "the enum");
+    struct meant meant;
+    meant_begin(&meant, o->node->name);
+    for (uint32_t i = 0; i < type->count; i++)
+        meant_consider(&meant, type->values[i].name);
+    meant_fail(&meant, err, o->text, 0, what);
+}
+
+bool condition_misnames(const struct condition *c, size_t i, struct types *types,
+                        const struct capture *capture, struct err *err) {
+    const size_t operands = condition_operand_count(c);
+    AUTO_FREE struct operand_reader *readers = mem_alloc((operands + 1) * sizeof *readers);
+    struct condition_operand o;
+    if (!condition_operand(c, i, &o) || o.node->op != SPEC_NAME)
+        return false;
+    condition_bind(c, types, capture, readers);
+    const struct type *type = enum_beside(c->root, i, readers);
+    if (type)
+        set_misnamed(&o, type, err);
+    return type != NULL;
 }

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "base/mem.h"
-#include "base/near.h"
+#include "values/meant.h"
 #include "values/names.h"
 #include "values/shape.h"
 
@@ -15,36 +15,9 @@ static int fail(const struct evaluator *e, const struct spec_node *n, const char
 
 /* ---- names ---- */
 
-/* Those that may have been meant. */
-struct meant {
-    struct near_names near;
-    char *some; /* the first ones, whether near or not; NULL: none */
-    unsigned count;
-};
-
-static void consider(struct meant *m, const char *name) {
-    enum { SOME = 8 };
-    AUTO_FREE char *before = NULL;
-    near_consider(&m->near, name);
-    if (!*name || m->count > SOME)
-        return;
-    before = m->some;
-    m->some = m->count++ == SOME ? mem_printf("%s, …", before)
-              : before           ? mem_printf("%s, %s", before, name)
-                                 : mem_strdup(name);
-}
-
 static int fail_name(const struct evaluator *e, const struct spec_node *n, const char *what,
                      struct meant *m) {
-    AUTO_FREE char *names = near_list(&m->near), *some = m->some;
-    near_done(&m->near);
-    return spec_error(e->err, e->request->spec, n->at, "%s%s%s", what,
-                      names  ? "; near: "
-                      : some ? "; it has: "
-                             : "",
-                      names  ? names
-                      : some ? some
-                             : "");
+    return meant_fail(m, e->err, e->request->spec, n->at, what);
 }
 
 static void consider_members(const struct evaluator *e, type_id type, struct meant *meant,
@@ -53,7 +26,7 @@ static void consider_members(const struct evaluator *e, type_id type, struct mea
     if (!t || depth > 8 || (t->kind != TYPE_STRUCT && t->kind != TYPE_UNION))
         return;
     for (uint32_t i = 0; i < t->count; i++) {
-        consider(meant, t->members[i].name);
+        meant_consider(meant, t->members[i].name);
         if (!*t->members[i].name || (t->members[i].flags & MEMBER_BASE))
             consider_members(e, t->members[i].type, meant, depth + 1);
     }
@@ -100,8 +73,8 @@ static int enter_member(const struct evaluator *e, const struct spec_node *n, st
             return fail_type(e, n, a->type, "has no members");
         AUTO_FREE char *type = types_spell(e->request->types, a->type);
         AUTO_FREE char *what = mem_printf("%s has no member of this name", type);
-        struct meant meant = {0};
-        near_init(&meant.near, n->name);
+        struct meant meant;
+        meant_begin(&meant, n->name);
         consider_members(e, a->type, &meant, 0);
         return fail_name(e, n, what, &meant);
     }
@@ -137,7 +110,7 @@ static int take_parameter(const struct evaluator *e, const struct spec_node *n,
     const struct parameter *self = this_of(s);
     const struct type *t = self ? shape_get(e->request->types, self->type) : NULL;
     struct type_member m;
-    struct meant meant = {0};
+    struct meant meant;
     if (t && t->kind == TYPE_POINTER && types_member(e->request->types, t->of, n->name, &m)) {
         begin_at(e, &e->places->parameters[self - s->parameters], self->type, ret);
         if (ret->kind != ACCESS_MISSING && !access_follow(&e->context, ret, t->of))
@@ -147,10 +120,10 @@ static int take_parameter(const struct evaluator *e, const struct spec_node *n,
     }
     if (s->count && has_no_names(s))
         return fail(e, n, "names of its parameters are not known; use arg1, or fparg1 of floats");
-    near_init(&meant.near, n->name);
+    meant_begin(&meant, n->name);
     for (size_t i = 0; i < s->count; i++)
         if (!(s->parameters[i].flags & PARAMETER_RESULT))
-            consider(&meant, s->parameters[i].name);
+            meant_consider(&meant, s->parameters[i].name);
     return fail_name(e, n,
                      s->count ? "the function has no parameter of this name"
                               : "the function has no parameters",

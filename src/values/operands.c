@@ -176,9 +176,40 @@ static void take_index(struct parser *p, struct operand *ret) {
 
 /* ---- forms ---- */
 
-/* -20(%rbp), (%rax,%rbx,4) */
+static size_t name_bytes(const char *at) {
+    size_t n = 0;
+    while (isalnum((unsigned char)at[n]) || (at[n] && strchr("_.$", at[n])))
+        n++;
+    return n && !isdigit((unsigned char)*at) ? n : 0;
+}
+
+/* -20, sym, sym+8, 8+sym */
+static void take_sum(struct parser *p, struct operand *ret) {
+    do {
+        const size_t n = is_x86(p->abi) ? name_bytes(p->at) : 0;
+        if (n) {
+            p->failed |= ret->symbol != NULL;
+            ret->symbol = p->at;
+            ret->symbol_bytes = n;
+            p->at += n;
+        } else {
+            ret->number += take_number(p);
+        }
+    } while (!p->failed && (*p->at == '-' || take(p, '+')));
+}
+
+/* -20(%rbp), (%rax,%rbx,4), sym(%rip), sym */
 static void take_x86_memory(struct parser *p, struct operand *ret) {
-    ret->number = *p->at == '(' ? 0 : take_number(p);
+    static const char behind_symbol[] = "(%rip)";
+    if (*p->at != '(')
+        take_sum(p, ret);
+    if (ret->symbol) {
+        const size_t n = sizeof behind_symbol - 1;
+        p->at += strncmp(p->at, behind_symbol, n) == 0 ? n : 0;
+        ret->kind = OPERAND_MEMORY;
+        ret->from = FROM_MODULE;
+        return;
+    }
     expect(p, '(');
     take_base(p, ret);
     if (take(p, ',')) {
@@ -291,6 +322,15 @@ static type_id type_of(const struct probe_request *r, const struct operand *o) {
                                         : name_integer(r->types, o->bytes, o->is_signed);
 }
 
+/* The address of O's symbol, and of the bytes behind it. */
+static bool find_symbol(const struct probe_request *r, const struct operand *o, uint64_t *ret) {
+    AUTO_FREE char *name = mem_printf("%.*s", (int)o->symbol_bytes, o->symbol);
+    if (!r->symbol_at || !r->symbol_at(r->ctx, name, ret))
+        return false;
+    *ret += (uint64_t)o->number;
+    return true;
+}
+
 /* False: stubs cannot do it. */
 static bool set_place(const struct probe_request *r, const struct operand *o,
                       struct capture_value *v) {
@@ -305,6 +345,9 @@ static bool set_place(const struct probe_request *r, const struct operand *o,
     if (o->kind == OPERAND_CONSTANT) {
         v->from = FROM_CONSTANT;
         v->constant = (uint64_t)o->number;
+    } else if (o->symbol) {
+        v->steps = 1;
+        return find_symbol(r, o, &v->constant);
     } else if (o->kind == OPERAND_MEMORY) {
         v->steps = 1;
         v->step[0].offset = (int32_t)o->number;

@@ -2,11 +2,11 @@
  * The arguments of USDT probes, as the assembler has written them into notes: "-4@$5 8@%rax". Each
  * is SIZE@OPERAND, or an operand alone, of a word. SIZE is in bytes; − says signed, f a float.
  *
- *   x86-64    $5   %rax   %al   %ah   %xmm0   -20(%rbp)   (%rax,%rbx,4)
+ *   x86-64    $5   %rax   %al   %ah   %xmm0   -20(%rbp)   (%rax,%rbx,4)   sym+8(%rip)   sym
  *   AArch64   5    x0   w0   d0   [sp, 16]   [x0]   [x0, x1, lsl 3]
  *   Arm       #5   r0   fp   s0   d0   [fp, #-8]   [r0]
  *
- * What has no such form (a symbol's address) is known to be there, but has no value.
+ * What has no such form, or a symbol that is not known, is there, but has no value.
  */
 #pragma once
 
@@ -25,6 +25,9 @@ struct operand {
     bool indexed;           /* OPERAND_MEMORY: index << scale is added to the base */
     uint8_t index, scale;
     int64_t number; /* the constant; of memory the offset */
+    /* OPERAND_MEMORY at a symbol, without a register: its name, in the text. NULL: at none */
+    const char *symbol;
+    size_t symbol_bytes;
 };
 
 /* Parses the next argument at *TEXT, of ABI, and moves *TEXT behind it. False: there is none. */
@@ -37,6 +40,9 @@ struct probe_request {
     const char *spec;      /* "arg1/s,arg3/x"; NULL: all, by their sizes. Arguments that the probe
                               lacks are left out: other probes of its pattern may have them */
     uint32_t strings;      /* most bytes of a text */
+    /* The address of the symbol NAME in the probe's file. False: it is not known. */
+    bool (*symbol_at)(void *ctx, const char *name, uint64_t *ret);
+    void *ctx;
 };
 /* Fills RET, but for `function`, with what R asks for. Errors: "spec", with a caret: SPEC is
  * malformed, or has other terms than argN. */

@@ -23,6 +23,7 @@ static bool begin(const struct runner *r, const struct capture_value *v, void *r
     case FROM_REGISTER:
     case FROM_VECTOR:
     case FROM_INDEXED:
+    case FROM_MODULE:
     case FROM_X87:
         return r->source->read_register(r->source->ctx, v, ret, size);
     case FROM_STACK:

@@ -300,7 +300,7 @@ struct lane {
         remainder; /* written by the tool while the thread is stopped, except `result` */
 };
 
-enum { KEPT_SETS = 64, KEPT_WAYS = 4 };
+enum { KEPT_SETS = 64, KEPT_WAYS = 4, X87_BYTES = 512 };
 
 /*
  * The calls of judged functions (arch/stub.h, STUB_JUDGE) whose entries were recorded and whose
@@ -319,7 +319,11 @@ struct kept_calls {
                         written by the tool; 0: no calls */
     uint64_t newest; /* the complement of the stack pointer of the call added last. A call above
                       shows that those below are over, so it is recorded, too */
-    uint64_t unused[KEPT_SETS * KEPT_WAYS - 4];
+    uint64_t unused[60];
+    /* Not of these calls, but there is room: here x86-64's stubs put a copy of the floating-point
+     * state (fxsave64), to read st(0). */
+    _Alignas(16) uint8_t x87[X87_BYTES];
+    uint64_t rest[128];
     uint64_t sets[KEPT_SETS][KEPT_WAYS]; /* 0: free */
 };
 
@@ -366,6 +370,7 @@ _Static_assert(sizeof(struct event) == 16, "stubs store 16 bytes");
 #define KEPT_FULL 8
 #define KEPT_FROM 16
 #define KEPT_NEWEST 24
+#define KEPT_X87 512
 #define KEPT_IN_SETS 2048
 #define KEPT_BYTES 4096
 #define EVENT_CLOCK_SP 0
@@ -404,6 +409,7 @@ _Static_assert(__builtin_offsetof(struct kept_calls, count) == KEPT_COUNT, "");
 _Static_assert(__builtin_offsetof(struct kept_calls, full) == KEPT_FULL, "");
 _Static_assert(__builtin_offsetof(struct kept_calls, from) == KEPT_FROM, "");
 _Static_assert(__builtin_offsetof(struct kept_calls, newest) == KEPT_NEWEST, "");
+_Static_assert(__builtin_offsetof(struct kept_calls, x87) == KEPT_X87, "");
 _Static_assert(__builtin_offsetof(struct kept_calls, sets) == KEPT_IN_SETS, "");
 _Static_assert(sizeof(struct kept_calls) == KEPT_BYTES, "");
 _Static_assert(__builtin_offsetof(struct remainder, done) == REMAINDER_DONE, "");

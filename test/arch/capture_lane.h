@@ -36,8 +36,8 @@ static uint64_t start; /* the head before the capture */
 
 static int prepare(void **state) {
     (void)state;
-    lane = mmap(NULL, LANE_RING + RING_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-                -1, 0);
+    lane = mmap(NULL, LANE_RING + RING_BYTES + KEPT_BYTES, PROT_READ | PROT_WRITE,
+                MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     code = mmap(NULL, CODE_BYTES, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS,
                 -1, 0);
     memcpy(code, agent_bytes, agent_size);
@@ -47,7 +47,7 @@ static int prepare(void **state) {
 
 static int fresh_lane(void **state) {
     (void)state;
-    memset(lane, 0, LANE_RING + RING_BYTES);
+    memset(lane, 0, LANE_RING + RING_BYTES + KEPT_BYTES);
     control = (struct control){0};
     lane->control = (uint64_t)(uintptr_t)&control;
     lane->head = start = SLOT_AT;
@@ -68,6 +68,7 @@ static struct made make(uint8_t variant, enum overflow overflow, const struct ca
                              .ring_bytes = RING_BYTES,
                              .overflow = overflow,
                              .agent = code - m.at,
+                             .module = code + CODE_BYTES - PAGE - m.at,
                              .capture = c,
                              .capture_number = NUMBER};
     m.size = stub_emit(m.at, &spec);

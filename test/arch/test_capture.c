@@ -14,6 +14,8 @@
 #define TESTS                                                                                      \
     TEST(registers_flags_and_red_zone_preserved)                                                   \
     TEST(plain_captures_preserve_as_much)                                                          \
+    TEST(numbers_of_the_x87_stack)                                                                 \
+    TEST(memory_of_the_module)                                                                     \
     TEST(words_of_registers_and_stack)                                                             \
     TEST(values_behind_pointers)                                                                   \
     TEST(texts_up_to_their_end)                                                                    \
@@ -112,6 +114,69 @@ static void plain_captures_preserve_as_much(void **state) {
             if (o == OVERFLOW_OVERWRITE)
                 assert_int_equal(lane->slice_slots, capture_slots(&c) - 1);
         }
+}
+
+static struct capture_value of_x87(uint8_t number) {
+    return (struct capture_value){
+        .from = FROM_X87, .part = number, .bytes = 10, .length_of = NO_LENGTH};
+}
+
+static void check_x87(uint32_t first, const uint8_t *number) {
+    const uint64_t words[] = {word(first), word(first + 1)};
+    assert_memory_equal(words, number, of_x87(0).bytes);
+}
+
+/* By both kinds of stubs; the second number alone, too. */
+static void numbers_of_the_x87_stack(void **state) {
+    struct vectors vectors;
+    fill_vectors(&vectors);
+    const uint64_t registers[16] = {[2] = 22, [7] = (uintptr_t) "a text"};
+    struct capture_value values[] = {of_register(RDX, 8), of_x87(0), of_x87(1), of_register(RDX, 8),
+                                     text_at(RDI, 1, 16)};
+    const struct capture plain = {.values = values, .count = 4},
+                         all = {.values = values, .count = 5},
+                         second = {.values = &values[2], .count = 1};
+    assert_true(capture_is_plain(&plain) && !capture_is_plain(&all));
+    for (uint8_t v = 0; v < VARIANTS; v++)
+        for (int o = 0; o < OVERFLOWS; o++) {
+            for (int i = 0; i < 2; i++) {
+                fresh_lane(state);
+                run_with(v, (enum overflow)o, i ? &all : &plain, registers);
+                check_x87(1, vectors.x87[0]);
+                check_x87(3, vectors.x87[1]);
+                assert_true(word(0) == 22 && word(5) == 22);
+            }
+            fresh_lane(state);
+            run_with(v, (enum overflow)o, &second, registers);
+            check_x87(0, vectors.x87[1]);
+        }
+}
+
+/* make() says that the module begins a page before the end of the code. Too far: the value is left
+ * out. */
+static void memory_of_the_module(void **state) {
+    enum { AT = 0x40, FAR = 1 << 30 };
+    struct capture_value values[] = {{.from = FROM_MODULE,
+                                      .constant = AT - 8,
+                                      .steps = 1,
+                                      .step = {{8}},
+                                      .bytes = 4,
+                                      .length_of = NO_LENGTH},
+                                     of_register(R15, 8)};
+    const struct capture c = {.values = values, .count = 2};
+    const uint64_t registers[16] = {[15] = 15};
+    const uint32_t number = 0x13579bdf;
+    uint64_t found;
+    for (uint64_t far = 0; far <= 2; far += 2)
+        for (uint8_t v = 0; v < VARIANTS; v++)
+            for (int o = 0; o < OVERFLOWS; o++) {
+                fresh_lane(state);
+                memcpy(code + CODE_BYTES - PAGE + AT, &number, sizeof number);
+                values[0].constant = AT - 8 + far * FAR;
+                run_with(v, (enum overflow)o, &c, registers);
+                assert_int_equal(word(1), 15);
+                assert_true(find_word(0, &found) == !far && (far || (uint32_t)found == number));
+            }
 }
 
 /* DROP: by a stub that saves more registers. */

@@ -46,6 +46,11 @@ struct record {
 };
 
 #ifdef __x86_64__
+struct {
+    int32_t number;
+    const char *name;
+} at_symbol __attribute__((used)) = {-41, "a symbol's"};
+
 static __attribute__((noinline)) void registers(void) {
     __asm__ volatile("movabs $0x1122334455667788, %%rax\n"
                      "mov $-2, %%rbx\n mov $0xfffe, %%r12d\n mov $-3, %%r15\n"
@@ -60,16 +65,16 @@ static __attribute__((noinline)) void registers(void) {
 }
 
 static __attribute__((noinline)) void memory(struct record *r, int64_t *array) {
-    __asm__ volatile(
-        "mov %0, %%rbx\n mov %1, %%r8\n mov $2, %%r9\n"
-        "sub $128, %%rsp\n push $77\n" NOTE(
-            "memory", "0",
-            "-4@(%%rbx) 4@4(%%rbx) 8f@8(%%rbx) -1@16(%%rbx) 8@24(%%rbx) "
-            "8@(%%r8,%%r9,8) 8@-8(%%r8,%%r9,8) 8@(%%rsp) -8@no_such(%%rip)") "add $136, %%rsp\n"
-                                                                             "xor %%r9d, %%r9d\n"
-        :
-        : "r"(r), "r"(array)
-        : "rbx", "r8", "r9", "memory");
+    __asm__ volatile("mov %0, %%rbx\n mov %1, %%r8\n mov $2, %%r9\n"
+                     "sub $128, %%rsp\n push $77\n" NOTE(
+                         "memory", "0",
+                         "-4@(%%rbx) 4@4(%%rbx) 8f@8(%%rbx) -1@16(%%rbx) 8@24(%%rbx) "
+                         "8@(%%r8,%%r9,8) 8@-8(%%r8,%%r9,8) 8@(%%rsp) -8@no_such(%%rip) "
+                         "-4@at_symbol(%%rip) 8@at_symbol+8(%%rip)") "add $136, %%rsp\n"
+                                                                     "xor %%r9d, %%r9d\n"
+                     :
+                     : "r"(r), "r"(array)
+                     : "rbx", "r8", "r9", "memory");
 }
 
 static __attribute__((noinline)) void floats(double d, float f) {

@@ -15,7 +15,9 @@ enum {
     R8 = 8,
     EXTENDED = R8,           /* the first register whose number has one bit more */
     VALUE_MOST_BYTES = 1536, /* of the code of a value, at most */
-    NEXT = 0,                /* the only label: the end of the value */
+    X87_NUMBERS = 32, /* in what fxsave64 writes: st(0) (Intel SDM, volume 1, table 10-2), and … */
+    X87_NUMBER_BYTES = 16, /* … from there to st(1) */
+    NEXT = 0,              /* the only label: the end of the value */
 };
 
 struct coder {
@@ -27,6 +29,7 @@ struct coder {
     bool moves;          /* the value may be left out, so its slots move r8 */
     uint8_t word;        /* the register that is the word */
     unsigned intact;     /* bits: saved registers that are as at the site */
+    bool x87_copied;     /* the floating-point state is in the lane */
 };
 
 static void change(struct coder *c, uint8_t reg) { c->intact &= ~(1U << reg); }
@@ -169,6 +172,18 @@ static void load_vector(struct coder *c, uint8_t to, const struct capture_value 
     code_load_stack(&c->code, to, SCRATCH);
 }
 
+/* A word of st(n). All of the state is copied, as instructions that store ten bytes pop them: a
+ * thread that is stopped behind one could not go back to the site. */
+static void load_x87(struct coder *c, uint8_t to, const struct capture_value *v, unsigned part) {
+    const uint32_t copy = LANE_RING + c->code.stub->ring_bytes + KEPT_X87;
+    const uint8_t mov[] = {0x65, 0x48, 0x8b, (uint8_t)(0x04 | to << 3), 0x25};
+    if (!c->x87_copied)
+        INSN32(&c->code, "\x65\x48\x0f\xae\x04\x25", copy); /* fxsave64 %gs:copy */
+    c->x87_copied = true;
+    code_bytes(&c->code, mov, sizeof mov); /* mov %gs:copy+…,%to */
+    code_number(&c->code, copy + X87_NUMBERS + v->part * X87_NUMBER_BYTES + 8 * part);
+}
+
 /* rsi becomes the sum of a register and an index. */
 static void load_sum(struct coder *c, const struct capture_value *v) {
     enum { INDEX = 63 };
@@ -177,6 +192,20 @@ static void load_sum(struct coder *c, const struct capture_value *v) {
     code_bytes(&c->code, shl, sizeof shl); /* shl $…,%rdx */
     code_load_register(&c->code, CODE_RSI, v->reg);
     INSN(&c->code, "\x48\x01\xd6"); /* add %rdx,%rsi */
+}
+
+/* TO becomes an address in the module. If it is too far from here, the value is left out. */
+static void load_module_address(struct coder *c, uint8_t to, uint64_t address) {
+    const int64_t far = (int64_t)address + c->given->module - (int64_t)(c->code.size + LEA_BYTES);
+    const uint8_t lea[] = {0x48, 0x8d, (uint8_t)(0x05 | to << 3)};
+    if (far == (int32_t)far) {
+        code_bytes(&c->code, lea, sizeof lea); /* lea address(%rip),%to */
+        code_number(&c->code, far);
+    } else {
+        INSN(&c->code, "\xe9"); /* jmp next */
+        code_lead(&c->code, NEXT);
+        INSN(&c->code, "\x66\x90"); /* as long as the other one */
+    }
 }
 
 /* TO becomes the word with which V's program begins. PART: of a value of several words. */
@@ -190,11 +219,17 @@ static void load_first(struct coder *c, uint8_t to, const struct capture_value *
     case FROM_VECTOR:
         load_vector(c, to, v);
         break;
+    case FROM_X87:
+        load_x87(c, to, v, part);
+        break;
     case FROM_STACK:
         code_load_stack(&c->code, to, at);
         break;
     case FROM_INDEXED:
         load_sum(c, v);
+        break;
+    case FROM_MODULE:
+        load_module_address(c, to, v->constant);
         break;
     default: /* FROM_STACK_ADDRESS */
         code_stack_address(&c->code, to, at);

@@ -16,6 +16,8 @@
  *   a value:
  *     mov   …,%rdi
  *     mov   %rdi,…; lea WHOLE|n(%rax),%rcx; mov %rcx,…           slots of its words
+ *   a value in st(0):
+ *     fxsave64 %gs:X87; mov %gs:X87+…,%rdi                       changes nothing
  *   a value in memory:
  *     mov   …,%rsi
  *     mov   %gs:CONTROL,%rdx; testl $DIED,(%rdx); jnz next       nobody would see a fault
@@ -42,6 +44,7 @@ struct capture_code {
     uint8_t *out;
     uint32_t up;           /* from rsp to that at the site */
     int64_t retry, agent;  /* from the code's start */
+    int64_t module;        /* to the module's address 0 */
     uint32_t commit_bytes; /* of what follows the code */
     const struct stub_spec *stub;
 };

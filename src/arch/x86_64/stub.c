@@ -243,6 +243,7 @@ static void captured_event(struct writer *w, const struct stub_spec *s) {
                                  .up = w->state.pushed * 8u + (w->state.skipped ? 128u : 0u),
                                  .retry = (int64_t)w->retry - (int64_t)w->size,
                                  .agent = s->agent - (int64_t)w->size,
+                                 .module = s->module - (int64_t)w->size,
                                  .commit_bytes = (uint32_t)commit_bytes(w, s),
                                  .stub = s};
         w->size += capture_emit(&c, &ahead);

@@ -46,6 +46,7 @@ static size_t make_stub(const struct emitter *e, uint8_t *out, vaddr_t at, struc
                              .judged = t.judged,
                              .predicate = t.predicate,
                              .skip = t.skip,
+                             .module = -(int64_t)at,
                              .agent = (int64_t)(e->area + e->arch->agent_code - at)};
     return e->arch->stub_emit(out, &spec);
 }

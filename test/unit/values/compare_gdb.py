@@ -31,6 +31,7 @@ class Comparison:
         self.counts = {kind: collections.Counter() for kind in ("arguments", "results")}
         self.reasons = {kind: collections.Counter() for kind in self.counts}
         self.wrong, self.less, self.more, self.unsteady = [], [], [], []
+        self.right = set()  # which of the equal ones are compared strictly
 
     def add_gone(self, kind, what, ours, exists):
         """One that the function does not have, whatever gdb finds in the register. EXISTS: what the compiler says; None: it is
@@ -67,6 +68,8 @@ class Comparison:
             self.wrong.append(line)
         else:
             counts["equal"] += 1
+            if is_strict(ours["value"], theirs):
+                self.right.add(what)
             for word in ("unsteady", "moved"):
                 counts[word + " in part"] += f'"{word}"' in json.dumps(theirs)
 
@@ -95,6 +98,13 @@ class Comparison:
         cells = [name, *first, counts["all"], f"{self.percent_unknown(kind):.1f} %", why, *none, counts["only gdb"],
                  counts["gdb optimized out"], counts["unsteady"]]
         return "| " + " | ".join(map(str, cells)) + " |"
+
+
+def is_strict(value, theirs):
+    """Whether equal() looks at each number of VALUE: gdb knows all of it, and knows it in both runs."""
+    shown = json.dumps(theirs)
+    loose = any(f'"{word}"' in shown for word in ("unsteady", "moved", "unknown", "error", "deep", "other"))
+    return not loose and not (isinstance(value, dict) and "text" in theirs)
 
 
 def is_on_heap(value):
@@ -282,10 +292,11 @@ def run_gdb(places, command, program, timeout=600, spoil=0, begin="main"):
         done = subprocess.run(["gdb", "-nx", "-batch", *(word for s in settings for word in ("-ex", f"set {s}")), "-x",
                                HERE / "gdb_values.py", program], capture_output=True, text=True, check=False,
                               errors="replace", timeout=timeout)
-        if not output.exists():
-            sys.exit(done.stdout + done.stderr)
+        lines = output.read_text(encoding="utf-8").splitlines() if output.exists() else []
+        if not lines or json.loads(lines.pop()) != {"ended": True}:
+            sys.exit(f"gdb has not come to the program's end:\n{done.stdout}{done.stderr}")
         shown = {}
-        for line in output.read_text(encoding="utf-8").splitlines():
+        for line in lines:
             entry = json.loads(line)
             shown.setdefault((entry["module"], entry["pc"], entry["call"]), {}).update(entry)
         return shown

@@ -25,6 +25,7 @@ those of the first thread. A value that differs is an error, unless two runs in 
 overwrites the free stack at each call, so it differs in what nobody has written. Such values are counted as unsteady.
 Optimised programs that are built here: the compiler itself says which functions return nothing any more
 (compiler_word.py). Showing such a result is an error; so is "gone" for another one.
+In the end values change places: each that was right must be found wrong then (mutations.py).
 """
 import argparse
 import collections
@@ -41,6 +42,7 @@ from pathlib import Path
 
 import compare_gdb
 import compiler_word
+import mutations
 
 SKIPPED = 77
 
@@ -246,9 +248,13 @@ def compare_one(options, command):
     shifts = collections.Counter(b - a for a, b in pointers(options, calls, places, shown) if (b - a) % 4096 == 0)
     compare_gdb.SHIFT["pages"] = shifts.most_common(1)[0][0] if shifts else 0
     compare_gdb.SHIFT["heap"] = options.heap_moves
-    comparison = compare_gdb.Comparison()
-    compare(options, calls, places, shown, again, comparison)
+    def compared(recorded):
+        comparison = compare_gdb.Comparison()
+        compare(options, recorded, places, shown, again, comparison)
+        return comparison
+    comparison = compared(calls)
     failed = report(options, comparison, len(places))
+    failed = mutations.check(calls, options.most, lambda mutated: compared(mutated).wrong, comparison.right) or failed
     if options.go and options.before:
         failed = compare_results(calls, options.before) or failed
     options.before = calls

@@ -23,11 +23,6 @@ def masked(value):
     return re.sub(r'"0x7ff[0-9a-f]+"', '"STACK"', json.dumps(value, sort_keys=True))
 
 
-def is_x87(value):
-    """Stubs do not read the x87 stack (doc/LIMITS.md)."""
-    return '"missing"' in value and '"type": "long double"' in value
-
-
 def by_function(lines):
     """The arguments and results of each function, in their order."""
     found = collections.defaultdict(list)
@@ -61,7 +56,7 @@ def compare(spoor, stepper, program, trace, options):
         if key not in found:
             continue
         count += len(values)
-        wrong += [f"{key}: {b}, not {a}" for a, b in zip(values, found[key]) if a != b and not is_x87(b)]
+        wrong += [f"{key}: {b}, not {a}" for a, b in zip(values, found[key]) if a != b]
         if len(values) != len(found[key]):
             wrong.append(f"{key}: {len(found[key])} calls with values, not {len(values)}")
     print(f"{count} lists of values of {len(found)} kinds, {len(wrong)} wrong")

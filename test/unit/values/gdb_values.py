@@ -215,10 +215,21 @@ def is_unwritten(value, frame):
     return value.address is not None and 0 < int(frame.read_register("rsp")) - int(value.address) < 1 << 20
 
 
-def is_stacked(symbol):
+def places_at(address):
+    """What gdb says of the place of each symbol of the function at ADDRESS. It is asked before the program runs on: a command
+    that fails while a breakpoint's code runs makes gdb's "continue" come back at once. (Some places of Debian's libc are
+    damaged.)"""
+    try:
+        text = gdb.execute(f"info scope *{address}", to_string=True)
+    except gdb.error:
+        return {}
+    return dict(re.findall(r"^Symbol (\S+) is (.*?)(?=^Symbol |\Z)", text, re.S | re.M))
+
+
+def is_stacked(symbol, places):
     """LLVM describes an argument on the stack for the whole function, relative to what the stack pointer is behind the
     prologue. At the first instruction gdb takes another place for it."""
-    return re.search(r"at frame base reg \$rsp offset", gdb.execute(f"info address {symbol.name}", to_string=True)) is not None
+    return re.search(r"at frame base reg \$rsp offset", places.get(symbol.name, "")) is not None
 
 
 def argument_class(kind):
@@ -232,13 +243,13 @@ def argument_class(kind):
     return "integer" if simple else None
 
 
-def stacked_value(symbol, frame):
+def stacked_value(symbol, frame, places):
     """SYMBOL, which is on the stack, by the ABI: behind those before it that have no register, from the memory at the first
     instruction. Not known if there may be fewer arguments than in the source, or others than simple ones."""
     left, place = {"integer": 6, "vector": 8, "memory": 0}, int(frame.read_register("rsp")) + 8
     for other in arguments_of(frame):
         what, kind = argument_class(other.type), other.type.strip_typedefs()
-        gone = not is_stacked(other) and other.value(frame).is_optimized_out
+        gone = not is_stacked(other, places) and other.value(frame).is_optimized_out
         if what is None or gone:
             return {"error": "the ABI does not tell its place"}
         left[what] -= 1
@@ -252,9 +263,9 @@ def stacked_value(symbol, frame):
     return convert(gdb.Value(place).cast(symbol.type.pointer()).dereference())
 
 
-def knowledge(symbol, frame):
+def knowledge(symbol, frame, places):
     """How gdb knows a value that is neither in a register nor in memory, in a word or two; None: as usual."""
-    text = gdb.execute(f"info address {symbol.name}", to_string=True)
+    text = places.get(symbol.name, "")
     for first, end, here in re.findall(r"Range (0x\w+)-(0x\w+):(.*?)(?=Range 0x|$)", text, re.S) or [("0", "0", text)]:
         if first == end == "0" or int(first, 16) <= frame.pc() < int(end, 16):
             for operation, name in (("parameter_ref", "caller"), ("implicit_pointer", "synthetic"), ("OP_addr", "address")):
@@ -279,10 +290,9 @@ def arguments_of(frame):
     return [symbol for symbol in block or [] if symbol.is_argument]
 
 
-def described_bytes(symbol, frame):
+def described_bytes(symbol, frame, places):
     """How many bytes the pieces of a location have here; None: it has no pieces. gdb shows zeros for those behind."""
-    text = gdb.execute(f"info address {symbol.name}", to_string=True)
-    for first, end, pieces in re.findall(r"Range (0x\w+)-(0x\w+):(.*?)(?=Range 0x|$)", text, re.S):
+    for first, end, pieces in re.findall(r"Range (0x\w+)-(0x\w+):(.*?)(?=Range 0x|$)", places.get(symbol.name, ""), re.S):
         sizes = re.findall(r"\[(\d+)-byte piece\]", pieces)
         if int(first, 16) <= frame.pc() < int(end, 16) and sizes:
             return sum(map(int, sizes))
@@ -296,18 +306,18 @@ def without_undescribed(shown, kind, most):
     return {"members": members}
 
 
-def value_of(symbol, frame, first=False):
+def value_of(symbol, frame, places, first=False):
     """FIRST: at the function's first instruction."""
     try:
-        if first and is_stacked(symbol):
-            return stacked_value(symbol, frame)
-        how = knowledge(symbol, frame)
+        if first and is_stacked(symbol, places):
+            return stacked_value(symbol, frame, places)
+        how = knowledge(symbol, frame, places)
         if how == "synthetic":
             return {"error": "only what it points to is known"}
         shown = convert(symbol.value(frame))
         if how:
             shown["by"] = how
-        most = described_bytes(symbol, frame) if "members" in shown else None
+        most = described_bytes(symbol, frame, places) if "members" in shown else None
         return shown if most is None else without_undescribed(shown, symbol.type, most)
     except gdb.error as error:
         return {"error": str(error)}
@@ -343,7 +353,7 @@ class GoReturn(gdb.Breakpoint):
             frame = gdb.newest_frame()
             call = self.entry.open.pop(int(frame.read_register("rsp")), None)
             if call is not None:
-                values = [(symbol.name, value_of(symbol, frame)) for symbol in arguments_of(frame)]
+                values = [(symbol.name, value_of(symbol, frame, self.entry.places)) for symbol in arguments_of(frame)]
                 self.entry.output.write(json.dumps({**self.entry.place, "call": call, "ret": values}) + "\n")
         return False
 
@@ -370,7 +380,7 @@ class Entry(gdb.Breakpoint):
         super().__init__(f"*{behind_prologue(address) if plain == 1 else address}", internal=True)
         self.silent, self.place, self.plain, self.address, self.most = True, place, plain, address, most
         self.output, self.calls, self.late = output, 0, None
-        self.open = {}
+        self.open, self.places = {}, places_at(address)
         self.loops, self.within = not plain and jumps_to_itself(address), set()  # the stack pointers of open calls
         self.returns = [GoReturn(at, self) for at in return_instructions(address)] if plain == 2 else []
 
@@ -394,7 +404,7 @@ class Entry(gdb.Breakpoint):
             if not self.plain and is_unwritten(symbol.value(frame), frame):
                 unwritten.append(symbol.name)
             else:
-                known.append((symbol.name, value_of(symbol, frame, not self.plain)))
+                known.append((symbol.name, value_of(symbol, frame, self.places, not self.plain)))
         if unwritten:
             self.wait(known, unwritten)
         else:
@@ -430,6 +440,15 @@ def bases():
     return found
 
 
+def is_alive():
+    """The program and, of Go's whose other threads are held, its first thread."""
+    try:
+        thread = gdb.selected_thread()
+    except SystemError:  # it has just exited
+        return False
+    return gdb.selected_inferior().pid and thread is not None and thread.is_valid() and not thread.is_exited()
+
+
 def main():
     for setting in ("pagination off", "confirm off", "print elements 200", "breakpoint always-inserted on"):
         gdb.execute(f"set {setting}")
@@ -448,8 +467,9 @@ def main():
                 most, plain, offset, module = line.rstrip("\n").split(" ", 3)
                 if module in at:
                     Entry({"pc": int(offset), "module": module}, int(plain), at[module] + int(offset), int(most), output)
-        while gdb.selected_inferior().pid:
+        while is_alive():
             gdb.execute("continue")
+        output.write(json.dumps({"ended": True}) + "\n")
 
 
 main()

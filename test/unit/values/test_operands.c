@@ -2,7 +2,8 @@
  * Operands of USDT probes as assemblers write them, for each processor, and what they compile to.
  *
  *   forms           each form's size, sign, register, offset, index
- *   unknown_forms   symbols, misspelled registers, broken brackets: one unknown operand each
+ *   unknown_forms   misspelled registers, broken brackets: one unknown operand each
+ *   symbols         memory at a symbol that the file has, and at none
  *   lists           blanks, and blanks in brackets
  *   specs           arg1/s, what a probe lacks, wrong terms
  */
@@ -10,6 +11,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -18,6 +20,9 @@
 
 /* "-4 r0+1" and the like: what an operand is, for comparison. */
 static char *describe(const struct operand *o) {
+    if (o->symbol)
+        return mem_printf("%u at %.*s%+jd", o->bytes, (int)o->symbol_bytes, o->symbol,
+                          (intmax_t)o->number);
     static const char *const kinds[] = {"?", "constant", "register", "memory"};
     const char *bank = o->from == FROM_VECTOR ? "v" : "r";
     AUTO_FREE char *size =
@@ -78,6 +83,11 @@ static void forms(void **state) {
                                        {ABI_X86_64, "4@-20(%rbp)", "4 memory r6-20"},
                                        {ABI_X86_64, "8@(%rsp)", "8 memory r7+0"},
                                        {ABI_X86_64, "8@(%rax,%rbx,4)", "8 memory r0+r3<<2+0"},
+                                       {ABI_X86_64, "8@symbol(%rip)", "8 at symbol+0"},
+                                       {ABI_X86_64, "4@table.2+16(%rip)", "4 at table.2+16"},
+                                       {ABI_X86_64, "1@-8+_x$y(%rip)", "1 at _x$y-8"},
+                                       {ABI_X86_64, "8@symbol+4", "8 at symbol+4"},
+                                       {ABI_X86_64, "8@symbol-4", "8 at symbol-4"},
                                        {ABI_X86_64, "8@16(%rax,%r12)", "8 memory r0+r12<<0+16"},
                                        {ABI_AARCH64, "-4@x0", "-4 register r0.0>>0"},
                                        {ABI_AARCH64, "4@w19", "4 register r19.0>>0"},
@@ -103,8 +113,13 @@ static void forms(void **state) {
 
 static void unknown_forms(void **state) {
     (void)state;
-    static const struct form list[] = {{ABI_X86_64, "8@symbol(%rip)", "8 ?"},
-                                       {ABI_X86_64, "8@symbol+4", "8 ?"},
+    static const struct form list[] = {{ABI_X86_64, "8@symbol(%rax)", "8 ?"},
+                                       {ABI_X86_64, "8@symbol(,%rax,8)", "8 ?"},
+                                       {ABI_X86_64, "8@symbol+(%rip)", "8 ?"},
+                                       {ABI_X86_64, "8@one+two(%rip)", "8 ?"},
+                                       {ABI_X86_64, "8@4(%rip)", "8 ?"},
+                                       {ABI_X86_64, "8@symbol(%rip", "8 ?"},
+                                       {ABI_AARCH64, "8@[x0, #:lo12:symbol]", "8 ?"},
                                        {ABI_X86_64, "8@%zax", "8 ?"},
                                        {ABI_X86_64, "8@%", "8 ?"},
                                        {ABI_X86_64, "8@%fs:16(%rax)", "8 ?"},
@@ -170,8 +185,42 @@ static void specs(void **state) {
     types_free(types);
 }
 
+static bool symbol_at(void *ctx, const char *name, uint64_t *ret) {
+    *ret = *(uint64_t *)ctx;
+    return strcmp(name, "table.2") == 0;
+}
+
+static void symbols(void **state) {
+    (void)state;
+    struct types *types = types_new();
+    uint64_t table = 0x4000;
+    struct probe_request r = {.types = types,
+                              .abi = ABI_X86_64,
+                              .arguments = "-4@table.2+16(%rip) 8@nothing(%rip) 8@table.2",
+                              .spec = "arg1,arg2,arg3/s",
+                              .strings = 64};
+    struct capture c;
+    struct err err;
+    for (int known = 0; known < 2; known++) {
+        r.symbol_at = known ? symbol_at : NULL;
+        r.ctx = &table;
+        assert_int_equal(operands_compile(&r, &c, &err), 0);
+        assert_int_equal(c.count, known ? 4 : 3);
+        const struct capture_value *v = c.values;
+        assert_true(v[1].from == FROM_NOTHING && v[1].missing == VALUE_UNTYPED);
+        assert_int_equal(v[0].from, known ? FROM_MODULE : FROM_NOTHING);
+        if (known) {
+            assert_true(v[0].constant == 0x4010 && v[0].steps == 1 && v[0].bytes == 4);
+            assert_true(v[3].string && v[3].from == FROM_MODULE && v[3].steps == 2);
+        }
+        capture_done(&c);
+    }
+    types_free(types);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(forms), cmocka_unit_test(unknown_forms),
-                                       cmocka_unit_test(lists), cmocka_unit_test(specs)};
+                                       cmocka_unit_test(lists), cmocka_unit_test(specs),
+                                       cmocka_unit_test(symbols)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,6 +8,7 @@
  *   uftrace_forms          arg1/i32, arg2/s, fparg1/64, %rdi/x, retval/s
  *   numbers_beyond_parameters
  *   wrong_specs            the place is marked, near names are shown
+ *   wrong_enumerators      beside a value of an enum, its near enumerators are shown
  *   hostile_texts          bytes that are no UTF-8, control characters, long and wide texts
  *   extreme_numbers        UINT64_MAX, NaN, -0, denormals, __int128
  *   unreadable             null and wild pointers
@@ -24,6 +25,7 @@
 #include <math.h>
 
 #include "support.h"
+#include "values/condition.h"
 #include "values/spec.h"
 
 static void arguments_by_type(void **state) {
@@ -207,6 +209,38 @@ static void wrong_specs(void **state) {
     }
 }
 
+/* The error for operand I of the condition TEXT, of a function that takes `color` and `n`; NULL:
+ * that is no enumerator's place. */
+static const char *misnamed(struct fixture *f, const char *text, size_t i) {
+    const struct values_request r = {
+        .types = f->types, .signature = &f->signature, .abi = ABI_X86_64, .kind = EVENT_ENTRY};
+    struct condition *c;
+    struct capture capture;
+    struct err err;
+    assert_int_equal(condition_parse(text, &c, &err), 0);
+    assert_int_equal(values_compile(&r, &capture, &err), 0);
+    const bool is_one = condition_misnames(c, i, f->types, &capture, &err);
+    capture_done(&capture);
+    condition_free(c);
+    snprintf(f->shown, sizeof f->shown, "%s", is_one ? err.text : "");
+    return is_one ? f->shown : NULL;
+}
+
+static void wrong_enumerators(void **state) {
+    struct fixture *f = *state;
+    takes(f, "color", f->color);
+    takes(f, "n", f->int_);
+    assert_string_equal(misnamed(f, "color == BLU", 1),
+                        "^BLU: color has no enumerator of this name; near: BLUE");
+    assert_string_equal(misnamed(f, "n == 3 && (n || !(GREN != color))", 2),
+                        "^GREN: color has no enumerator of this name; near: GREEN, RED");
+    assert_string_equal(misnamed(f, "color == nothing", 1),
+                        "^nothing: color has no enumerator of this name; it has: RED, GREEN, BLUE");
+    assert_null(misnamed(f, "color == 3 && n == BLU", 2));
+    assert_null(misnamed(f, "color == BLU->x", 1));
+    assert_null(misnamed(f, "color == 3", 1));
+}
+
 static const char *text_of(struct fixture *f, const char *bytes, size_t size, bool json) {
     f->thread.registers[RDI] = MEMORY;
     memset(f->thread.memory, 0, 64);
@@ -370,13 +404,21 @@ static void patterns(void **state) {
 
 int main(void) {
 #define T(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-    const struct CMUnitTest tests[] = {T(arguments_by_type), T(flags_and_bits),
-                                       T(results_by_type),   T(expressions),
-                                       T(uftrace_forms),     T(numbers_beyond_parameters),
-                                       T(wrong_specs),       T(parameters_without_names),
-                                       T(hostile_texts),     T(extreme_numbers),
-                                       T(unreadable),        T(contradicting_places),
-                                       T(behind_an_address), T(constant_addresses),
+    const struct CMUnitTest tests[] = {T(arguments_by_type),
+                                       T(flags_and_bits),
+                                       T(results_by_type),
+                                       T(expressions),
+                                       T(uftrace_forms),
+                                       T(numbers_beyond_parameters),
+                                       T(wrong_specs),
+                                       T(wrong_enumerators),
+                                       T(parameters_without_names),
+                                       T(hostile_texts),
+                                       T(extreme_numbers),
+                                       T(unreadable),
+                                       T(contradicting_places),
+                                       T(behind_an_address),
+                                       T(constant_addresses),
                                        T(patterns)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
