@@ -171,7 +171,7 @@ static const char *const event[] = {"go: ubfx r1, r2, #0, #0x10",
                                     "bne again",
                                     NULL};
 static const char *const hook[] = {
-    "movw r0, #…", "movt r0, #…", "add r0, r0, r5", "movw r1, #0x500c", "add r1, r1, r5",
+    "movw r0, #…", "movt r0, #…", "add r0, r0, r5", "movw r1, #0x5010", "add r1, r1, r5",
     "bx r1",       NULL};
 static const char *const saved_for_values[] = {
     "sub sp, sp, #0x24", "push {r0, r1, r2, r3, r4, r5, r6, r7, r8, sb, sl, fp, ip}",

@@ -65,8 +65,10 @@ static uint64_t ticks(void) {
 /* ---- code under test ---- */
 
 static void write_ways(void) {
-    for (unsigned i = 0; i < 4; i++)
-        ground_write_jump(AGENT + 4 * i, ground_arrival(SEEK + i));
+    static const unsigned entries[] = {AGENT_ENTRY_SEEK, AGENT_ENTRY_WAIT, AGENT_ENTRY_DROP,
+                                       AGENT_ENTRY_HOOK};
+    for (unsigned i = 0; i < sizeof entries / sizeof *entries; i++)
+        ground_write_jump(AGENT + entries[i], ground_arrival(SEEK + i));
 }
 
 static void write_agent(uint32_t owner) {
