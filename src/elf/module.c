@@ -62,8 +62,14 @@ static void read_part(void *arg, size_t part) {
 }
 
 static void read_contents(struct module *module) {
+    enum { SMALL = 1 << 20 }; /* it takes less time than to start a thread */
     debugfile_unpack(module);
-    workers_run(READ_PARTS, read_part, module);
+    if (module->priv->file.size < SMALL) {
+        read_part(module, READ_FRAMES);
+        read_part(module, READ_NAMES_AND_REFS);
+    } else {
+        workers_run(READ_PARTS, read_part, module);
+    }
     refs_finish(module);
     marks_finish(module);
     plt_stubs_find(module);

@@ -9,7 +9,7 @@
 
 enum { RAX = 0, RDX = 1, RBP = 6, RSP = 7, NO_REG = STACK_NO_REGISTER };
 enum { REX_B = 1, REX_X = 2, REX_R = 4, REX_W = 8 };
-enum { ESCAPE = 0x0f, OPERAND_SIZE = 0x66 };
+enum { ESCAPE = 0x0f };
 
 /*
  * What an instruction does, by its opcode:
@@ -44,7 +44,7 @@ static const char one_byte[257] = "bdRrau..bdRra..." /* 0 */
                                   "bdbd............" /* d */
                                   "........C-.-...." /* e */
                                   "......3T......b5" /* f */;
-/* After 0F, without and with the prefix 66. */
+/* After 0F. */
 static const char after_0f[257] = "................" /* 0 */
                                   "...............+" /* 1 */
                                   "................" /* 2 */
