@@ -67,11 +67,11 @@ def check_forms(folder, program):
     assert values(found['demo:floats'])[:2] == [1.25, -0.5], found
     trace, done = record(folder, program, ['forms'], '--usdt', 'demo:memory@arg5/s,arg1,arg2/x,arg99')
     assert values(marks(trace)[0]) == ['a name', -12, '0xee6b2800'], marks(trace)
-    if len(memory) > 4:  # at a symbol
-        other, _ = record(folder, program, ['forms'], '--usdt', 'demo:memory@arg11/s')
-        assert values(marks(other)[0]) == ["a symbol's"], marks(other)
     text = spoor('replay', trace).stdout
     assert 'demo:memory(arg5="a name", arg1=-12, arg2=0xee6b2800)' in text, text
+    if len(memory) > 4:  # at a symbol
+        trace, _ = record(folder, program, ['forms'], '--usdt', 'demo:memory@arg11/s')
+        assert values(marks(trace)[0]) == ["a symbol's"], marks(trace)
 
 
 def check_page(trace, rows, found):

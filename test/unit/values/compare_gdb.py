@@ -19,8 +19,8 @@ from pathlib import Path
 
 HERE, SKIPPED = Path(__file__).parent, 77
 # Of all runs: what nobody has written on the stack or in the heap is then the same, too. (gdb sees a call twice if one of
-# Go's signals comes there.)
-ENVIRONMENT = {"MALLOC_PERTURB_": "165", "GOGC": "off", "GODEBUG": "asyncpreemptoff=1"}
+# Go's signals comes there. With one processor no goroutine waits for a thread that gdb holds.)
+ENVIRONMENT = {"MALLOC_PERTURB_": "165", "GOGC": "off", "GODEBUG": "asyncpreemptoff=1", "GOMAXPROCS": "1"}
 
 
 class Comparison:
